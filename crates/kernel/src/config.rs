@@ -1,0 +1,130 @@
+//! The choice of execution model, wait primitive and I/O method: made once, at the start, by the command line.
+//!
+//! These enums are named above `kernel` only where a setting's text is turned into one, and where a view prints one.
+
+use std::fmt;
+use std::path::PathBuf;
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $value:ident $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        #[repr(u32)]
+        pub enum $name { $($(#[$vdoc])* $value,)* }
+
+        impl $name {
+            /// Every value, in the order of the manual.
+            pub const ALL: &'static [$name] = &[$($name::$value),*];
+
+            /// The value's name, as in settings and views.
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$value => $text),* }
+            }
+
+            /// The value of that name.
+            pub fn parse(text: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|value| value.as_str() == text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+choice! {
+    /// What an engine is.
+    EngineKind {
+        /// An operating-system process.
+        Process "process",
+        /// An operating-system thread.
+        Thread "thread",
+        /// A simulated engine: one thread runs all of them under a seeded scheduler. For tests only.
+        Sim "sim",
+    }
+}
+
+choice! {
+    /// What a session holds an engine for.
+    Sessions {
+        /// Its whole life.
+        Dedicated "dedicated",
+        /// One request.
+        Shared "shared",
+        /// Only while it runs: at every wait it gives the engine up.
+        Fiber "fiber",
+    }
+}
+
+choice! {
+    /// What a session that waits for a post sleeps on (see [`crate::wait`]).
+    Primitive {
+        /// Linux futex words.
+        Futex "futex",
+        /// POSIX unnamed semaphores.
+        Posix "posix",
+        /// System V semaphores, one set.
+        Sysv "sysv",
+        /// Event file descriptors.
+        Eventfd "eventfd",
+    }
+}
+
+choice! {
+    /// How disk I/O is carried out (see [`crate::io`]).
+    IoMethod {
+        /// A ring of its own for every engine.
+        Uring "uring",
+        /// A pool of helpers that every engine hands its requests to.
+        Workers "workers",
+        /// Plain system calls by the session itself.
+        Sync "sync",
+    }
+}
+
+/// Everything the kernel is told at its start.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What an engine is.
+    pub engine: EngineKind,
+    /// What a session holds an engine for.
+    pub sessions: Sessions,
+    /// How many engines a pooled group runs at a time; ignored with [`Sessions::Dedicated`].
+    pub engines: u32,
+    /// What waiting sessions sleep on.
+    pub primitive: Primitive,
+    /// How disk I/O is carried out.
+    pub io: IoMethod,
+    /// How many I/O helpers there are with [`IoMethod::Workers`].
+    pub io_workers: u32,
+    /// How many sessions there may be.
+    pub max_connections: u32,
+    /// How many idle engines a dedicated group keeps ahead of need.
+    pub spare_engines: u32,
+    /// How long an idle pooled engine spins before it sleeps, in microseconds.
+    pub engine_idle_spin_us: u32,
+    /// How long a waiting session that holds its engine spins before it sleeps, in microseconds.
+    pub session_idle_spin_us: u32,
+    /// How long a session may compute before it yields, in microseconds.
+    pub time_slice_us: u32,
+    /// A fiber's stack, in bytes of address space.
+    pub fiber_stack_bytes: usize,
+    /// How much memory the region may grow to, in bytes.
+    pub region_bytes_max: u64,
+    /// A test mode: every session is resumed by another engine at every request.
+    pub move_sessions: bool,
+    /// The directory of the data; files are named below it.
+    pub data_dir: PathBuf,
+    /// Addresses to listen on.
+    pub listen: Vec<std::net::SocketAddr>,
+}
+
+impl Config {
+    /// The model's name as `SHOW execution_model` prints it: `thread/fiber`.
+    pub fn model(&self) -> String {
+        format!("{}/{}", self.engine, self.sessions)
+    }
+}

@@ -1,0 +1,68 @@
+//! Named points where tests interfere: planted bugs, and places where the simulator may switch or kill.
+//!
+//! A *point* marks a place between two shared writes; the simulator may let another session run there, or end the host.
+//! A *planted* bug is a fault point that is off unless a test switches it on: it proves that the tests would find the bug.
+//! Outside tests each costs one load of a word that never changes.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+static POINTS: AtomicBool = AtomicBool::new(false);
+static PLANTED: AtomicU32 = AtomicU32::new(0);
+
+macro_rules! bugs {
+    ($($name:literal $doc:literal;)*) => {
+        /// Every bug that can be planted: name, and what it does.
+        pub const BUGS: &[(&str, &str)] = &[$(($name, $doc)),*];
+    };
+}
+
+bugs! {
+    "wait.lost_post" "a post to a session that is awake is forgotten";
+    "latch.freed_early" "a session that was posted for a latch takes it for free, and lets itself in beside its holder";
+    "session.lost_input" "bytes that were read but not served are forgotten when a session parks";
+    "arena.shared_block" "a freed small block of an arena is given out twice";
+    "wal.skip_flush" "a commit is acknowledged before the log is flushed";
+    "wal.unlogged_change" "a page change has no log record";
+    "wal.visible_early" "a commit is visible before it is durable";
+    "lock.freed_early" "a row's lock ends before its transaction";
+    "buffer.write_before_log" "a page is written before its log record";
+    "recovery.skip_torn_check" "recovery trusts pages that were half written";
+    "txn.snapshot_too_new" "a snapshot sees commits that come after it";
+    "checkpoint.redo_too_late" "a checkpoint forgets a dirty page";
+}
+
+/// Switches a planted bug on, by its name in [`BUGS`]. False if there is no such bug.
+pub fn plant(name: &str) -> bool {
+    match BUGS.iter().position(|bug| bug.0 == name) {
+        Some(index) => {
+            PLANTED.store(index as u32 + 1, Relaxed);
+            true
+        }
+        None => false,
+    }
+}
+
+/// Switches planted bugs off.
+pub fn uproot() {
+    PLANTED.store(0, Relaxed);
+}
+
+/// True when that bug is planted.
+#[inline]
+pub fn planted(name: &str) -> bool {
+    let planted = PLANTED.load(Relaxed);
+    planted != 0 && BUGS[planted as usize - 1].0 == name
+}
+
+/// Lets the simulator act at every [`point`].
+pub(crate) fn watch_points(on: bool) {
+    POINTS.store(on, Relaxed);
+}
+
+/// A place between two shared writes, or before a latch: the simulator may switch or kill here.
+#[inline]
+pub fn point(name: &'static str) {
+    if POINTS.load(Relaxed) {
+        crate::engine::at_point(name);
+    }
+}

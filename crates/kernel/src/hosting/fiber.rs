@@ -1,0 +1,336 @@
+//! `fiber`: a session holds an engine only while it runs; at every wait it gives the engine up.
+//!
+//! Every engine has a port of its own, with the sockets of the sessions that are at home there. Its loop:
+//!
+//! ```text
+//!   posted fibers ----+
+//!   deadlines --------+--> resume --> it waits (nothing to do), yields (to the end of the queue), or ends (parked)
+//!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up
+//!   handed over ------+
+//!   nothing of all that: spin a little, then sleep on port, bell, completions and the next deadline at once
+//! ```
+//!
+//! A fiber stays on its engine until its request is done. Parked sessions move: when an engine falls behind while another
+//! sleeps, fresh requests are handed over, and the session's home moves with it.
+
+use super::sleeper::Sleeper;
+use super::{claim, group, make_ready, request};
+use crate::clock::{self, Nanos};
+use crate::engine::{self, EngineShared, Local, State, inbox};
+use crate::fiber::stack::Pool;
+use crate::fiber::{Fiber, Suspended, Switch};
+use crate::net::{self, Arrived};
+use crate::session::{self, Service, SessionShared};
+use crate::{supervisor, wait};
+use base::{EngineId, SessionId};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::*;
+
+/// A fresh request that has waited longer than this goes to an engine that sleeps.
+const HAND_OVER_AFTER_NS: Nanos = 500_000;
+/// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
+const RUNS_PER_LOOK: usize = 32;
+const LOOK_AFTER_NS: Nanos = 500_000;
+
+/// Suspends the running fiber until its slot is posted or the deadline passes; true if posted.
+pub(crate) fn block(
+    local: &Local,
+    switch: &'static Switch,
+    me: &'static SessionShared,
+    deadline: Option<Nanos>,
+) -> bool {
+    if !wait::arm(me) {
+        return true;
+    }
+    if let Some(deadline) = deadline {
+        let timer = local.timers.borrow_mut().add(deadline, me.id());
+        local.timer_of_wait.set(timer);
+    } else {
+        local.timer_of_wait.set(0);
+    }
+    switch.suspend(local, Suspended::Waits);
+    wait::disarm(me)
+}
+
+/// Lets others run.
+pub(crate) fn yield_now(local: &Local, switch: &'static Switch) {
+    switch.suspend(local, Suspended::Yielded);
+}
+
+/// Queues a ready session at its home engine.
+pub(crate) fn queue(slot: &'static SessionShared) {
+    let home = engine::engine(EngineId(slot.home.load(SeqCst)));
+    inbox::handed(home).insert(slot.id());
+    engine::ring(home);
+}
+
+/// Whether spinning before a sleep pays: where it does not (few CPUs, slow clients), it only takes the CPU from the client.
+#[derive(Default)]
+struct Spinning {
+    misses: u32,
+    skips: u32,
+}
+
+impl Spinning {
+    /// Misses in a row after which spinning is left out, and for how many sleeps.
+    const MISSES: u32 = 4;
+    const SKIPS: u32 = 64;
+
+    fn worth_it(&mut self) -> bool {
+        if self.skips == 0 {
+            return true;
+        }
+        self.skips -= 1;
+        false
+    }
+
+    fn hit(&mut self) {
+        self.misses = 0;
+    }
+
+    fn missed(&mut self) {
+        self.misses += 1;
+        if self.misses == Self::MISSES {
+            self.misses = 0;
+            self.skips = Self::SKIPS;
+        }
+    }
+}
+
+struct Loop {
+    local: &'static Local,
+    service: &'static dyn Service,
+    fibers: Vec<Option<Fiber>>,
+    stacks: Pool,
+    sleeper: Sleeper,
+    spin: Spinning,
+    resumable: VecDeque<SessionId>,
+    first: VecDeque<SessionId>,
+    fresh: VecDeque<SessionId>,
+    sliced: VecDeque<SessionId>,
+}
+
+pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
+    let config = supervisor::config();
+    let port = net::port_of(local);
+    group::begin_serving(local);
+    let mut this = Loop {
+        local,
+        service,
+        fibers: std::iter::repeat_with(|| None).take(session::slots().len()).collect(),
+        stacks: Pool::new(config.fiber_stack_bytes),
+        sleeper: Sleeper::new(local.shared, port),
+        spin: Spinning::default(),
+        resumable: VecDeque::new(),
+        first: VecDeque::new(),
+        fresh: VecDeque::new(),
+        sliced: VecDeque::new(),
+    };
+    let spin_ns = config.engine_idle_spin_us as u64 * 1000;
+    while !supervisor::stopping() || local.shared.fibers.load(Relaxed) > 0 {
+        this.collect();
+        if this.look(port, Some(0)) == 0 && !this.has_work() {
+            this.sleep(port, spin_ns);
+            continue;
+        }
+        local.io.submit();
+        this.run_some();
+        this.hand_over();
+    }
+    group::end(local.shared);
+}
+
+impl Loop {
+    fn has_work(&self) -> bool {
+        !(self.resumable.is_empty() && self.first.is_empty() && self.fresh.is_empty() && self.sliced.is_empty())
+    }
+
+    /// Posted fibers, sessions handed over, deadlines, disk completions.
+    fn collect(&mut self) {
+        let Loop { local, fibers, resumable, first, fresh, .. } = self;
+        local.io.take_in();
+        inbox::posted(local.shared).drain(|id| {
+            if let Some(Some(fiber)) = fibers.get_mut(id.0 as usize)
+                && fiber.waits
+            {
+                fiber.waits = false;
+                resumable.push_back(id);
+            }
+        });
+        inbox::handed(local.shared).drain(|id| {
+            local.shared.stats.taken_over.add(1);
+            if session::slot(id).in_transaction() { first.push_back(id) } else { fresh.push_back(id) }
+        });
+        if local.timers.borrow().first().is_some() {
+            let now = clock::now();
+            while let Some((id, timer)) = local.timers.borrow_mut().due(now) {
+                if let Some(Some(fiber)) = fibers.get_mut(id.0 as usize)
+                    && fiber.waits
+                    && fiber.timer == timer
+                {
+                    fiber.waits = false;
+                    resumable.push_back(id);
+                }
+            }
+        }
+    }
+
+    /// Looks at the port, sleeping at most `timeout`; answers how much arrived.
+    fn look(&mut self, port: net::Port, timeout: Option<Nanos>) -> usize {
+        let Loop { local, service, first, fresh, .. } = self;
+        net::wait_port(local, port, 256, timeout, |arrived| match arrived {
+            Arrived::Session(slot) => {
+                // Also of a session that is at home elsewhere: until it parks there, this registration is its only one.
+                let here = slot.home.load(SeqCst) == local.shared.id().0;
+                match make_ready(slot) {
+                    true if here => {
+                        slot.mark_ready();
+                        if slot.in_transaction() { first.push_back(slot.id()) } else { fresh.push_back(slot.id()) }
+                    }
+                    true => super::queue(slot),
+                    false => net::post_if_socket_wait(slot),
+                }
+                if !here {
+                    net::forget_stale(local, slot);
+                }
+            }
+            Arrived::Listener(listener) => net::accept_pooled(local, *service, listener),
+            Arrived::Bell => {}
+        })
+    }
+
+    fn run_some(&mut self) {
+        self.local.shared.set_state(State::Running);
+        let begin = clock::now();
+        let mut now = begin;
+        for _ in 0..RUNS_PER_LOOK {
+            if now - begin >= LOOK_AFTER_NS {
+                break;
+            }
+            self.local.begin_slice(now);
+            if let Some(id) = self.resumable.pop_front() {
+                self.resume(id);
+            } else if let Some(id) = self.first.pop_front() {
+                self.start(id);
+            } else if let Some(id) = self.fresh.pop_front() {
+                self.start(id);
+            } else if let Some(id) = self.sliced.pop_front() {
+                self.resume(id);
+                return;
+            } else {
+                return;
+            }
+            now = clock::now();
+        }
+        // Long requests get a turn too, however many fresh ones there are.
+        if let Some(id) = self.sliced.pop_front() {
+            self.local.begin_slice(clock::now());
+            self.resume(id);
+        }
+    }
+
+    fn start(&mut self, id: SessionId) {
+        let slot = session::slot(id);
+        if !claim(slot) {
+            return;
+        }
+        let service = self.service;
+        slot.home.store(self.local.shared.id().0, SeqCst);
+        match Fiber::new(&mut self.stacks, move || request(service, slot)) {
+            Some(fiber) => {
+                self.local.shared.fibers.fetch_add(1, Relaxed);
+                self.fibers[id.0 as usize] = Some(fiber);
+                self.resume(id);
+            }
+            None => {
+                // No stack: the request waits until one is free.
+                slot.run.store(session::QUEUED, SeqCst);
+                self.fresh.push_back(id);
+            }
+        }
+    }
+
+    fn resume(&mut self, id: SessionId) {
+        let Some(fiber) = &mut self.fibers[id.0 as usize] else { return };
+        let local = self.local;
+        local.set_session(Some(session::slot(id)));
+        local.shared.stats.switches.add(1);
+        let why = fiber.resume(local);
+        local.set_session(None);
+        match why {
+            Suspended::Waits => {
+                fiber.timer = local.timer_of_wait.get();
+                fiber.waits = true;
+            }
+            Suspended::Yielded => self.sliced.push_back(id),
+            Suspended::Done => {
+                if let Some(fiber) = self.fibers[id.0 as usize].take() {
+                    self.stacks.put(fiber.into_stack());
+                }
+                local.shared.fibers.fetch_sub(1, Relaxed);
+            }
+        }
+    }
+
+    /// Gives fresh requests that have waited too long to an engine that sleeps.
+    fn hand_over(&mut self) {
+        let Some(&id) = self.fresh.front() else { return };
+        let now = clock::now();
+        // In the test mode that moves every session, where it goes is settled when it parks.
+        let waited = now.saturating_sub(session::slot(id).ready_since());
+        if waited < HAND_OVER_AFTER_NS || supervisor::config().move_sessions {
+            return;
+        }
+        let me = self.local.shared.id();
+        for other in pooled_engines() {
+            if other.id() != me && other.bell.load(SeqCst) != 0 {
+                let Some(id) = self.fresh.pop_front() else { return };
+                session::slot(id).home.store(other.id().0, SeqCst);
+                inbox::handed(other).insert(id);
+                engine::ring(other);
+            }
+        }
+    }
+
+    /// Nothing to run: spins a little, then sleeps until something comes.
+    fn sleep(&mut self, port: net::Port, spin_ns: u64) {
+        let me = self.local.shared;
+        me.set_state(State::Idle);
+        net::sweep(self.local);
+        if spin_ns > 0 && self.spin.worth_it() {
+            let end = clock::real_now() + spin_ns;
+            while clock::real_now() < end {
+                self.local.io.reap();
+                if !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty() || self.look(port, Some(0)) > 0 {
+                    me.stats.spins_hit.add(1);
+                    self.spin.hit();
+                    return;
+                }
+            }
+            self.spin.missed();
+        }
+        me.bell.store(1, SeqCst);
+        crate::fault::point("bell armed");
+        // Whoever posts from here on rings the bell; whoever posted before is seen now.
+        if inbox::posted(me).is_empty() && inbox::handed(me).is_empty() && !supervisor::stopping() {
+            let first = self.local.timers.borrow().first();
+            let timeout = first.map(|at| at.saturating_sub(clock::now()));
+            me.stats.sleeps.add(1);
+            let mut sleeper = std::mem::replace(&mut self.sleeper, Sleeper::Port);
+            sleeper.sleep(me, port, timeout, |timeout| {
+                self.look(port, timeout);
+            });
+            self.sleeper = sleeper;
+        }
+        me.bell.store(0, SeqCst);
+    }
+}
+
+/// The group's engines that run fibers.
+pub(crate) fn pooled_engines() -> impl Iterator<Item = &'static EngineShared> {
+    engine::engines()
+        .iter()
+        .skip(engine::BACKGROUND_ENGINES as usize)
+        .take_while(|engine| inbox::is_fiber(engine))
+        .filter(|engine| engine.state() != State::Absent)
+}

@@ -1,0 +1,124 @@
+//! `shared`: a session holds an engine for one request.
+//!
+//! All sockets of the group are in one port, which every idle engine of every host sleeps on; the kernel wakes one of them
+//! for what comes. An engine that finds others idle takes one session and leaves the rest to them; when all are busy it
+//! takes what is there into the group's ready sets, where sessions in an open transaction go first.
+//!
+//! A session that waits in the middle of a request keeps its engine, and so does one that has used its time slice up;
+//! [`super::group`] sees to it that another engine serves then.
+
+use super::{claim, group, make_ready, request};
+use crate::engine::{self, Local, State, inbox};
+use crate::net::{self, Arrived};
+use crate::session::{QUEUED, Service, SessionShared};
+use crate::{clock, supervisor};
+use base::SessionId;
+use std::cell::Cell;
+use std::sync::atomic::Ordering::*;
+
+/// How many sessions are taken from the port at once when no engine is idle.
+const BATCH: usize = 64;
+
+/// Queues a ready session, and wakes an engine if one is idle.
+pub(crate) fn queue(slot: &'static SessionShared) {
+    inbox::ready(slot.in_transaction()).insert(slot.id());
+    if group::somebody_idle() {
+        net::wake_port(net::shared_port());
+    }
+}
+
+fn next_queued(local: &Local, last: &Cell<SessionId>) -> Option<&'static SessionShared> {
+    loop {
+        let id = inbox::ready(true).pop(last.get()).or_else(|| inbox::ready(false).pop(last.get()))?;
+        last.set(id);
+        let slot = crate::session::slot(id);
+        if claim(slot) && !left_to_another(local, slot) {
+            return Some(slot);
+        }
+    }
+}
+
+/// In the test mode that moves every session: puts a session back that this engine served last, so that another one takes
+/// it. If none has after a while, all others are busy or stand by, and this engine serves the session after all.
+fn left_to_another(local: &Local, slot: &'static SessionShared) -> bool {
+    const PATIENCE_NS: clock::Nanos = 20_000_000;
+    let mine = supervisor::config().move_sessions && slot.last_engine() == Some(local.shared.id());
+    if !mine || supervisor::stopping() || clock::now().saturating_sub(slot.ready_since()) > PATIENCE_NS {
+        return false;
+    }
+    slot.run.store(QUEUED, SeqCst);
+    inbox::ready(slot.in_transaction()).insert(slot.id());
+    net::wake_port(net::shared_port());
+    if !engine::sim::give_way() {
+        std::thread::yield_now();
+    }
+    true
+}
+
+pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
+    if !group::begin_shared(local) {
+        return;
+    }
+    group::ask_for_spares(supervisor::config().spare_engines.max(1));
+    let last = Cell::new(SessionId(0));
+    while !supervisor::stopping() {
+        if !group::stand_by_if_many(local) {
+            return;
+        }
+        if let Some(slot) = next_queued(local, &last) {
+            serve(local, service, slot);
+            continue;
+        }
+        net::sweep(local);
+        local.shared.set_state(State::Idle);
+        let others_idle = group::begin_idle(local) > 0;
+        // A session may have been queued by somebody who saw nobody idle.
+        let empty = inbox::ready(true).is_empty() && inbox::ready(false).is_empty();
+        let mut mine = None;
+        if empty {
+            let most = if others_idle { 1 } else { BATCH };
+            local.shared.stats.sleeps.add(1);
+            net::wait_port(local, net::shared_port(), most, None, |arrived| match arrived {
+                Arrived::Session(slot) => {
+                    if make_ready(slot) {
+                        slot.mark_ready();
+                        match mine {
+                            // The first is served at once, unless a later one is in an open transaction.
+                            None => mine = Some(slot),
+                            Some(_) => inbox::ready(slot.in_transaction()).insert(slot.id()),
+                        }
+                    }
+                }
+                Arrived::Listener(listener) => net::accept_pooled(local, service, listener),
+                Arrived::Bell => {}
+            });
+        }
+        group::end_idle(local);
+        if let Some(slot) = mine {
+            let another_first = !slot.in_transaction() && !inbox::ready(true).is_empty();
+            if another_first || supervisor::config().move_sessions {
+                inbox::ready(slot.in_transaction()).insert(slot.id());
+            } else if claim(slot) {
+                serve(local, service, slot);
+            }
+        }
+    }
+    group::end(local.shared);
+}
+
+fn serve(local: &'static Local, service: &dyn Service, slot: &'static SessionShared) {
+    local.shared.set_state(State::Running);
+    local.set_session(Some(slot));
+    local.begin_slice(clock::now());
+    local.shared.stats.switches.add(1);
+    // Others may be blocked since the last look; then somebody must stand in for them while this engine is busy.
+    group::call_if_short();
+    // What this engine has left in the ready sets is for those who sleep: how long this request takes, nobody knows.
+    if group::somebody_idle() && !(inbox::ready(true).is_empty() && inbox::ready(false).is_empty()) {
+        net::wake_port(net::shared_port());
+    }
+    request(service, slot);
+    group::end_overtime(local);
+    local.set_session(None);
+    debug_assert!(engine::local().is_some());
+}
