@@ -1,0 +1,146 @@
+//! From the root to a page.
+
+use super::{Btree, ROOT_BLOCK, tree_page};
+use crate::buffer::{PageRef, Pinned};
+use crate::page::btree::BtreePage;
+use crate::page::{NO_BLOCK, Tid, damaged};
+use base::Result;
+
+/// What is looked for: the entries at or after a key and a place.
+pub(super) type Point<'a> = (&'a [u8], Tid);
+
+/// A point in the order of entries, with bytes of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Mark {
+    pub(super) key: Vec<u8>,
+    pub(super) tid: Tid,
+}
+
+impl Mark {
+    pub(super) fn new(point: Point<'_>) -> Mark {
+        Mark { key: point.0.to_vec(), tid: point.1 }
+    }
+
+    pub(super) fn point(&self) -> Point<'_> {
+        (&self.key, self.tid)
+    }
+}
+
+/// True if a search for what comes right before `before` (at the end of the level, if that is none) must go to the right neighbour.
+pub(super) fn ends_before(page: BtreePage<'_>, before: Option<&Mark>) -> bool {
+    if page.is_ignored() {
+        return true;
+    }
+    match (before, page.high_key()) {
+        (Some(before), Some(high)) => high < before.point(),
+        (None, Some(_)) => true,
+        (_, None) => false,
+    }
+}
+
+/// The position of the child that has what comes right before a point.
+pub(super) fn child_before(page: BtreePage<'_>, before: Option<&Mark>) -> usize {
+    let Some(before) = before else { return page.count() - 1 };
+    let position = page.child_position(&before.key, before.tid);
+    if position > 0 && (page.key(position), page.tid(position)) == before.point() { position - 1 } else { position }
+}
+
+/// More steps than any descent takes; a tree whose links lead in a circle is damaged.
+pub(super) const STEPS_MAX: u32 = 1 << 24;
+
+/// True if a search for `point` must go to the right neighbour.
+#[inline]
+pub(super) fn is_right_of(page: BtreePage<'_>, point: Point<'_>) -> bool {
+    page.is_ignored() || !page.covers(point.0, point.1)
+}
+
+impl Btree {
+    /// The page of a level that `point` belongs to, or one left of it by now: pinned, not latched. The caller latches it, looks at its
+    /// level, and goes right. A tree that is not that high yields its root.
+    #[inline]
+    pub(super) fn descend(&self, point: Point<'_>, level: u8) -> Result<Pinned> {
+        let mut pinned = self.pin(ROOT_BLOCK)?;
+        for _ in 0..STEPS_MAX {
+            let page = pinned.read();
+            let view = tree_page(&page)?;
+            if view.level() <= level {
+                drop(page);
+                return Ok(pinned);
+            }
+            let (next, arrived) = if is_right_of(view, point) {
+                (right_of(&page)?, false)
+            } else {
+                (view.child(view.child_position(point.0, point.1)), view.level() == level + 1)
+            };
+            drop(page);
+            pinned = self.pin(next)?;
+            if arrived {
+                return Ok(pinned);
+            }
+        }
+        Err(self.goes_in_a_circle(&pinned))
+    }
+
+    /// The leaf that `point` belongs to, latched to be read by `look`.
+    #[inline]
+    pub(super) fn at_leaf<R>(&self, point: Point<'_>, look: impl FnOnce(&PageRef<'_>, BtreePage<'_>) -> R) -> Result<R> {
+        let mut pinned = self.descend(point, 0)?;
+        for _ in 0..STEPS_MAX {
+            let page = pinned.read();
+            let view = tree_page(&page)?;
+            if view.is_leaf() && !is_right_of(view, point) {
+                return Ok(look(&page, view));
+            }
+            // The root may have grown under our hands.
+            let next = if view.is_leaf() { Some(right_of(&page)?) } else { None };
+            drop(page);
+            pinned = match next {
+                Some(next) => self.pin(next)?,
+                None => self.descend(point, 0)?,
+            };
+        }
+        Err(self.goes_in_a_circle(&pinned))
+    }
+
+    /// The page of a level that has what comes right before `before`, or the last one; and its lower end, none if it is the first. By the
+    /// time that the caller has latched it, it may have been split: see [`ends_before`].
+    pub(super) fn descend_before(&self, before: Option<&Mark>, level: u8) -> Result<(Pinned, Option<Mark>)> {
+        let mut low = None;
+        let mut pinned = self.pin(ROOT_BLOCK)?;
+        for _ in 0..STEPS_MAX {
+            let page = pinned.read();
+            let view = tree_page(&page)?;
+            let next = if ends_before(view, before) {
+                if !view.is_ignored() {
+                    low = view.high_key().map(Mark::new);
+                }
+                right_of(&page)?
+            } else if view.level() <= level {
+                drop(page);
+                return Ok((pinned, low));
+            } else {
+                let position = child_before(view, before);
+                if position > 0 {
+                    low = Some(Mark::new((view.key(position), view.tid(position))));
+                }
+                view.child(position)
+            };
+            drop(page);
+            pinned = self.pin(next)?;
+        }
+        Err(self.goes_in_a_circle(&pinned))
+    }
+
+    #[cold]
+    pub(super) fn goes_in_a_circle(&self, pinned: &Pinned) -> base::Error {
+        damaged(&pinned.read(), format_args!("the links of the index lead in a circle"))
+    }
+}
+
+/// The right neighbour of a page that is not the last of its level.
+pub(super) fn right_of(page: &PageRef<'_>) -> Result<u32> {
+    match tree_page(page)?.right() {
+        NO_BLOCK => Err(damaged(page, format_args!("the last page of a level does not cover all that is after it"))),
+        right => Ok(right),
+    }
+}

@@ -1,0 +1,128 @@
+//! Unique indexes: is there a row with the key that lives, or may live?
+//!
+//! Old versions leave entries with the same key behind, so equal keys alone say nothing. The chain behind each entry is looked
+//! at as no snapshot sees it: what has committed counts, whenever it did, and what a transaction is still doing has to be
+//! waited for.
+//!
+//! | the version's maker | the version's ender | |
+//! |---|---|---|
+//! | aborted | | no row |
+//! | another one that runs | | wait for it |
+//! | committed, or the own transaction | none, or aborted | a duplicate |
+//! | | another one that runs | wait for it |
+//! | | committed, or the own transaction | no row; the next version of the chain |
+
+use super::{Btree, tree_page};
+use crate::heap::Heap;
+use crate::page::btree::BtreePage;
+use crate::page::header::{self, PageType};
+use crate::page::heap::row::{XMAX_ABORTED, XMAX_COMMITTED, XMIN_COMMITTED};
+use crate::page::heap::{HeapPage, Version};
+use crate::page::{NO_BLOCK, Tid};
+use crate::txn::Status;
+use base::{PageId, Result, Xid};
+
+/// Whether a key may be entered twice.
+#[derive(Clone, Copy)]
+pub enum Unique<'a> {
+    /// As often as one likes.
+    No,
+    /// Only once, as far as rows of this heap live.
+    Check(&'a Heap),
+}
+
+/// What a look at a key's rows says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Live {
+    /// No row has the key.
+    No,
+    /// This one has.
+    Yes(Tid),
+    /// That depends on what this transaction does.
+    Undecided(Xid),
+}
+
+impl Btree {
+    /// Looks for a live row with the key, from the first leaf on that could have it, which the caller keeps latched.
+    pub(super) fn find_live(&self, first: BtreePage<'_>, heap: &Heap, key: &[u8], own: Xid) -> Result<Live> {
+        let mut right = match self.find_live_on(first, heap, key, own)? {
+            (Live::No, Some(right)) => right,
+            (live, _) => return Ok(live),
+        };
+        loop {
+            let pinned = self.pin(right)?;
+            let page = pinned.read();
+            let view = tree_page(&page)?;
+            right = match self.find_live_on(view, heap, key, own)? {
+                (Live::No, Some(right)) => right,
+                (live, _) => return Ok(live),
+            };
+        }
+    }
+
+    /// The same on one leaf; with the right neighbour, if entries of the key may go on there.
+    fn find_live_on(&self, page: BtreePage<'_>, heap: &Heap, key: &[u8], own: Xid) -> Result<(Live, Option<u32>)> {
+        if !page.is_ignored() {
+            for position in page.lower_bound(key, Tid::MIN)..page.count() {
+                if page.key(position) != key {
+                    return Ok((Live::No, None));
+                }
+                if page.is_killed(position) {
+                    continue;
+                }
+                let live = self.row_lives(heap, page.tid(position), own)?;
+                if live != Live::No {
+                    return Ok((live, None));
+                }
+            }
+        }
+        let goes_on = page.is_ignored() || page.high_key().is_some_and(|(high, _)| high <= key);
+        Ok((Live::No, Some(page.right()).filter(|&right| goes_on && right != NO_BLOCK)))
+    }
+
+    /// Whether a version of the chain under `root` lives.
+    fn row_lives(&self, heap: &Heap, root: Tid, own: Xid) -> Result<Live> {
+        let pinned = self.relations.pool.pin(PageId { rel: heap.rel(), block: root.block })?;
+        let page = pinned.read();
+        if header::page_type(&page) != Some(PageType::Heap) {
+            return Ok(Live::No);
+        }
+        let view = HeapPage::new(&page);
+        let mut at = view.chain(root.slot);
+        let mut steps = 0;
+        while let Some((slot, version)) = at.filter(|_| steps <= view.slot_count()) {
+            match self.version_lives(&version, own) {
+                Live::Yes(_) => return Ok(Live::Yes(Tid::new(root.block, slot))),
+                Live::Undecided(xid) => return Ok(Live::Undecided(xid)),
+                Live::No => {}
+            }
+            steps += 1;
+            at = view.chain_next(&version);
+        }
+        Ok(Live::No)
+    }
+
+    fn version_lives(&self, version: &Version<'_>, own: Xid) -> Live {
+        let transactions = self.relations.transactions;
+        let flags = version.flags();
+        let (xmin, xmax) = (version.xmin(), version.xmax());
+        if flags & XMIN_COMMITTED == 0 && xmin != own {
+            match transactions.status(xmin) {
+                Status::Aborted => return Live::No,
+                Status::Running => return Live::Undecided(xmin),
+                Status::Committed(_) | Status::Ancient => {}
+            }
+        }
+        if xmax.0 == 0 || flags & XMAX_ABORTED != 0 {
+            return Live::Yes(Tid::NONE);
+        }
+        if xmax == own || flags & XMAX_COMMITTED != 0 {
+            return Live::No;
+        }
+        match transactions.status(xmax) {
+            Status::Aborted => Live::Yes(Tid::NONE),
+            Status::Running => Live::Undecided(xmax),
+            Status::Committed(_) | Status::Ancient => Live::No,
+        }
+    }
+}

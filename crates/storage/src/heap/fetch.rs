@@ -1,0 +1,126 @@
+//! One row, by its place.
+//!
+//! An index knows the root of a chain; the version that the snapshot sees is the root's or one further on in the chain, of
+//! which the snapshot sees one at most.
+
+use super::{Heap, Reader, view};
+use crate::buffer::PageRef;
+use crate::page::Tid;
+use crate::page::heap::{Fate, HeapPage, Version};
+use crate::page::heap::row::ROW_FLAGS;
+use base::Result;
+
+/// What there was behind a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fetched<R> {
+    /// The row, as the caller's function saw it.
+    Row(R),
+    /// Nothing that the snapshot sees.
+    Invisible,
+    /// Nothing that anybody sees, now or later: an index entry that led here can be marked as killed.
+    Dead,
+}
+
+impl<R> Fetched<R> {
+    /// The row, if there was one.
+    pub fn row(self) -> Option<R> {
+        match self {
+            Fetched::Row(row) => Some(row),
+            Fetched::Invisible | Fetched::Dead => None,
+        }
+    }
+}
+
+impl Heap {
+    /// Looks at the row that an index knows under `root`, if the snapshot sees it: calls `look` with the version's place and bytes,
+    /// under the page's latch (rule 3 of [`super`]).
+    ///
+    /// Errors: those of [`crate::Pool::pin`].
+    #[inline]
+    pub fn fetch<R>(&self, reader: &Reader<'_>, root: Tid, look: impl FnOnce(Tid, &[u8]) -> R) -> Result<Fetched<R>> {
+        let pinned = self.relations.pool.pin(self.page_of(root))?;
+        let page = pinned.read();
+        let Some(heap) = view(&page)? else { return Ok(Fetched::Dead) };
+        let mut at = heap.chain(root.slot);
+        let mut steps = 0;
+        while let Some((slot, version)) = at {
+            if self.sees(&page, heap, slot, &version, reader) {
+                let result = look(Tid::new(root.block, slot), version.row());
+                let worth_pruning = steps > 0 && self.is_worth_pruning(heap);
+                drop(page);
+                if worth_pruning {
+                    drop(pinned);
+                    self.prune_in_passing(root.block);
+                }
+                return Ok(Fetched::Row(result));
+            }
+            steps += 1;
+            at = heap.chain_next(&version).filter(|_| steps <= heap.slot_count());
+        }
+        let dead = steps == 0 || self.is_dead(heap, root.slot);
+        let worth_pruning = steps > 0 && self.is_worth_pruning(heap);
+        drop(page);
+        if worth_pruning {
+            drop(pinned);
+            self.prune_in_passing(root.block);
+        }
+        Ok(if dead { Fetched::Dead } else { Fetched::Invisible })
+    }
+
+    /// Looks at the very version at a place, if the snapshot sees it.
+    ///
+    /// Errors: those of [`crate::Pool::pin`].
+    pub fn fetch_version<R>(
+        &self,
+        reader: &Reader<'_>,
+        tid: Tid,
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        if tid.block >= self.blocks()? {
+            return Ok(None);
+        }
+        let pinned = self.relations.pool.pin(self.page_of(tid))?;
+        let page = pinned.read();
+        let Some(heap) = view(&page)? else { return Ok(None) };
+        let Some(version) = heap.version(tid.slot) else { return Ok(None) };
+        Ok(self.sees(&page, heap, tid.slot, &version, reader).then(|| look(version.row())))
+    }
+
+    /// Whether the reader sees a version; notes in it what others need not find out again.
+    #[inline]
+    pub(super) fn sees(
+        &self,
+        page: &PageRef<'_>,
+        heap: HeapPage<'_>,
+        slot: u16,
+        version: &Version<'_>,
+        reader: &Reader<'_>,
+    ) -> bool {
+        let seen = self.relations.transactions.visible(version, reader.snapshot, reader.pairs);
+        if seen.hints != 0
+            && let Some(at) = heap.flags_offset(slot)
+        {
+            page.set_hints(at, seen.hints);
+        }
+        seen.visible
+    }
+
+    /// True if nobody sees any version of the chain, now or later.
+    #[cold]
+    fn is_dead(&self, heap: HeapPage<'_>, root: u16) -> bool {
+        let transactions = self.relations.transactions;
+        let horizon = transactions.horizon_cached();
+        let mut at = heap.chain(root);
+        let mut steps = 0;
+        while let Some((_, version)) = at.filter(|_| steps <= heap.slot_count()) {
+            if !matches!(transactions.fate(&version, horizon), Fate::Dead | Fate::Aborted) {
+                return false;
+            }
+            steps += 1;
+            at = heap.chain_next(&version);
+        }
+        true
+    }
+}
+
+const _: () = assert!(ROW_FLAGS.is_multiple_of(2));

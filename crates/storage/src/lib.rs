@@ -1,0 +1,265 @@
+//! Storage: what the server keeps, and how it stays kept.
+//!
+//! Rows lie as versions on heap [`page`]s, keys on B-tree pages, and every change of a page is a record of the log
+//! ([`wal`]) before it is in a file. The formats are written down in `docs/format.md`.
+//!
+//! Rules
+//! 1. Storage knows no SQL and no socket. A row is bytes with a history, a key is bytes with an order.
+//! 2. Write ahead: no page is written before the log is durable up to the page's LSN.
+//! 3. Do is redo: what changes a page is the `apply` of its log record, at run time and in recovery.
+//! 4. Redo only: a version of an aborted transaction is never visible, so nothing is ever undone.
+//! 5. Bytes from a file are checked before they are used, and an error names page and LSN.
+//! 6. Time, files, waiting and memory that sessions share come from `kernel`; the page and record formats need none of it.
+//!
+//! One change: find the page, reserve log space, latch it, apply the record to it, append the record, set the page LSN,
+//! release the latch. One read: pin the page, latch it shared, look through a view, release.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`page`] | what a page's bytes mean, and the operations that change one |
+//! | [`buffer`] | pages in memory: pins, latches, logged changes, which frame is used again |
+//! | [`wal`] | the log: its records, its end in memory, its files |
+//! | [`file`](mod@file) | relations' files |
+//! | [`double_write`], [`checkpoint`], [`recovery`], [`control`] | how pages get to their files, and how a start finds them |
+//! | [`txn`] | transactions, snapshots, locks |
+//! | [`counter`] | numbers that are given out once |
+//!
+//! One value, [`Storage`], has them all: made before the first engine ([`Storage::create_tables`]), started in the background
+//! host ([`Storage::start`]), used by every session, stopped ([`Storage::stop`]). Its tasks run as sessions of the background host
+//! ([`TASKS`]). What a session leaves behind, however it ended, is cleaned up by [`Storage::end_session`].
+//!
+//! What this does not do: parse, plan, encode values, speak to clients.
+#![forbid(unsafe_code)]
+
+pub mod btree;
+pub mod buffer;
+pub mod checkpoint;
+pub mod control;
+pub mod counter;
+pub mod double_write;
+pub mod file;
+pub mod heap;
+pub mod page;
+pub mod recovery;
+pub mod relation;
+pub mod txn;
+pub mod vacuum;
+pub mod wal;
+
+pub use buffer::{PageMut, PageRef, Pinned, Pool, ScanRing};
+pub use recovery::Recovered;
+pub use txn::finish::Durability;
+pub use txn::{Snapshot, Transactions};
+pub use wal::{Room, Wal};
+
+use base::{Lsn, RelId, Result, SessionId, Xid};
+use checkpoint::{CheckpointShared, Pace};
+use counter::Counters;
+use file::Files;
+use kernel::sync::Critical;
+use kernel::wait::{self, Event};
+use kernel::{clock, region, session};
+use wal::record::{FileCreate, FileDrop, FileTruncate};
+use wal::space::record_bytes;
+
+/// What storage is told at its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Bytes of pages in memory (`shared_buffers`).
+    pub shared_buffers: u64,
+    /// Bytes of the log's end in memory (`wal_buffers`).
+    pub wal_buffers: u64,
+    /// The longest time between two checkpoints, in milliseconds (`checkpoint_timeout`).
+    pub checkpoint_timeout_ms: u64,
+    /// As much log as this is kept to be used again (`min_wal_size`), in bytes.
+    pub min_wal_size: u64,
+    /// A checkpoint begins when half of this has been logged (`max_wal_size`), in bytes.
+    pub max_wal_size: u64,
+    /// How long a session waits for a lock before it looks for a deadlock (`deadlock_timeout`), in milliseconds.
+    pub deadlock_timeout_ms: u64,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            shared_buffers: 128 << 20,
+            wal_buffers: 4 << 20,
+            checkpoint_timeout_ms: 300_000,
+            min_wal_size: 80 << 20,
+            max_wal_size: 1 << 30,
+            deadlock_timeout_ms: 50,
+        }
+    }
+}
+
+/// The background tasks, in the order of the numbers that [`Storage::run_task`] takes.
+pub const TASKS: &[&str] = &["page cleaner", "checkpointer", "log writer"];
+
+/// How long the log writer sleeps when there is nothing to flush.
+const LOG_WRITER_PAUSE_NS: u64 = 200_000_000;
+/// How soon an asynchronous commit is on disk.
+const LOG_WRITER_DELAY_NS: u64 = 10_000_000;
+
+/// All of storage; a value of references into the region, the same in every process.
+pub struct Storage {
+    /// The log.
+    pub wal: Wal,
+    /// Pages in memory.
+    pub pool: &'static Pool,
+    /// Transactions, snapshots, locks.
+    pub transactions: &'static Transactions,
+    /// Numbers that are given out once.
+    pub counters: Counters,
+    checkpoints: &'static CheckpointShared,
+}
+
+impl Storage {
+    /// Takes everything in the region that storage needs. Before the first engine: while the service is made.
+    ///
+    /// Errors: `53200`.
+    pub fn create_tables(config: &Config) -> Result<&'static Storage> {
+        let wal = Wal::make(config.wal_buffers)?;
+        let storage: &'static Storage = Box::leak(Box::new(Storage {
+            wal,
+            pool: Pool::make(config.shared_buffers, wal, Files::make())?,
+            transactions: Transactions::make(wal),
+            counters: Counters::make(wal),
+            checkpoints: region::single("checkpoints"),
+        }));
+        storage.set_limits(config);
+        Ok(storage)
+    }
+
+    /// Takes over those settings that may change while the server runs.
+    pub fn set_limits(&self, config: &Config) {
+        self.transactions.set_deadlock_timeout(config.deadlock_timeout_ms * 1_000_000);
+        self.checkpoints.set_limits(config.checkpoint_timeout_ms * 1_000_000, config.min_wal_size, config.max_wal_size);
+    }
+
+    /// Runs completion actions of storage's disk requests: for the function that [`kernel::io::on_completion`] is given.
+    pub fn complete(completion: &kernel::io::Completion) {
+        if completion.action.number == buffer::fill::FILLED {
+            Pool::complete(completion);
+        }
+    }
+
+    /// Makes a new database, or recovers what the last server left. In the background host, before anybody is let in.
+    ///
+    /// Errors say what keeps the server from starting.
+    pub fn start(&'static self) -> Result<Recovered> {
+        self.recover()
+    }
+
+    /// Writes everything to its place, after the last session has gone. An error means that the next start recovers.
+    pub fn stop(&'static self) -> Result<()> {
+        self.make_checkpoint(Pace::Last)
+    }
+
+    /// Runs one of the [`TASKS`] until the server stops.
+    pub fn run_task(&'static self, task: usize) {
+        match task {
+            0 => self.pool.run_cleaner(),
+            1 => self.run_checkpointer(),
+            _ => self.run_log_writer(),
+        }
+    }
+
+    /// The log writer's life: asynchronous commits become durable soon, and the next segment is there before it is needed.
+    fn run_log_writer(&self) {
+        while !session::stopping() {
+            let flushed = self.wal.durable();
+            self.wal.flush_all();
+            if let Err(error) = self.wal.make_ahead() {
+                eprintln!("gearbox: the next file of the log cannot be made yet: {error}");
+            }
+            let idle = self.wal.inserted() == flushed;
+            let pause = if idle { LOG_WRITER_PAUSE_NS } else { LOG_WRITER_DELAY_NS };
+            wait::wait(Event::WalWriterMain, self.wal.inserted().0, Some(clock::now() + pause));
+        }
+    }
+
+    /// Ends a session, however it ended: its transaction is aborted, or its commit finished; pins, room in the log, locks and
+    /// snapshots go. Runs as that session, in the process that closes it.
+    pub fn end_session(&'static self, session: SessionId) {
+        self.pool.forget_dead(session);
+        self.wal.forget_dead(session);
+        self.forget_checkpoint_of(session);
+        self.transactions.end_session(session);
+    }
+
+    /// Commits the running session's transaction; `dropped` are storages that are gone with it.
+    ///
+    /// Answers the commit's position, none if it had changed nothing. An error means that nothing is decided: abort.
+    pub fn commit(&'static self, durability: Durability, dropped: &[RelId]) -> Result<Option<Lsn>> {
+        self.transactions.commit(durability, dropped, |dropped| self.remove_relations(dropped))
+    }
+
+    /// Aborts the running session's transaction; `made` are storages that it had made.
+    pub fn abort(&'static self, made: &[RelId]) {
+        self.transactions.abort(made, |made| self.remove_relations(made));
+    }
+
+    /// Makes a new relation's storage, without pages, for the running session's transaction. If that aborts, it names the storage in
+    /// [`Storage::abort`].
+    pub fn create_relation(&'static self) -> Result<RelId> {
+        let rel = self.counters.new_rel()?;
+        let xid = self.transactions.xid()?;
+        let record = FileCreate { rel };
+        let mut room = self.wal.reserve(record_bytes(&record))?;
+        // The record first: a file that nobody's log knows of would stay for ever.
+        room.append(xid, 0, &record);
+        drop(room);
+        self.pool.files().create(rel)?;
+        Ok(rel)
+    }
+
+    /// Makes a storage with a number that is given: the catalog's own, at the making of the database.
+    pub fn create_relation_as(&'static self, rel: RelId) -> Result<()> {
+        let record = FileCreate { rel };
+        self.wal.reserve(record_bytes(&record))?.append(Xid(0), 0, &record);
+        self.pool.files().create(rel)
+    }
+
+    /// Removes a storage at once, whatever becomes of any transaction.
+    pub fn drop_relation(&'static self, rel: RelId) -> Result<()> {
+        let record = FileDrop { rel };
+        let span = self.wal.reserve(record_bytes(&record))?.append(Xid(0), 0, &record);
+        self.wal.flush(span.end);
+        self.remove_relation(rel)
+    }
+
+    /// Cuts a relation off behind its first `blocks` pages. The caller's lock keeps everybody else from it.
+    ///
+    /// Errors: `55006` if somebody has a page of the rest pinned; the relation is as it was then.
+    pub fn truncate_relation(&'static self, rel: RelId, blocks: u32) -> Result<()> {
+        let record = FileTruncate { rel, blocks };
+        let mut room = self.wal.reserve(record_bytes(&record))?;
+        self.pool.forget(rel, blocks)?;
+        let span = room.append(Xid(0), 0, &record);
+        drop(room);
+        self.wal.flush(span.end);
+        self.pool.files().truncate(rel, blocks)
+    }
+
+    /// Drops a relation's pages and its file.
+    pub(crate) fn remove_relation(&'static self, rel: RelId) -> Result<()> {
+        self.pool.forget(rel, 0)?;
+        self.pool.files().remove(rel)
+    }
+
+    /// The same for several, when there is no way back: what cannot be removed now is left to the next start.
+    fn remove_relations(&'static self, relations: &[RelId]) {
+        for &rel in relations {
+            if let Err(error) = self.remove_relation(rel) {
+                eprintln!("gearbox: the file of relation {rel} stays: {error}");
+            }
+        }
+    }
+}
+
+/// Ends the server, which restarts and recovers: for what makes it impossible to go on.
+pub fn stop_server(reason: &str) -> ! {
+    // A panic in a critical section ends the process, and the supervisor starts everything anew.
+    let _critical = Critical::enter();
+    panic!("{reason}");
+}

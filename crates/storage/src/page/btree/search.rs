@@ -1,0 +1,135 @@
+//! Finding a place on a B-tree page: the hottest loop of an index lookup.
+//!
+//! ```text
+//!  key     80 00 01 | 2F 41 | 07          skip = 3, head = 2F41
+//!  slots   ... 2F3E 2F40 2F41 2F41 2F42 ...
+//!                        ^^^^^^^^^ only these keys are read
+//! ```
+//!
+//! 1. Heads are searched as numbers: first the samples, which lie beside the other fields of the header, all at once;
+//!    then the run of slots between two samples, without a branch that depends on a head. On a page that is not in the
+//!    processor's caches every line of the slot array that is not read is worth more than all comparisons.
+//! 2. Whole keys, and then tids, are compared among equal heads: one entry, in an index of small distinct keys.
+//! 3. If the search key does not begin with the bytes that all keys of the page share, which any entry shows, then it
+//!    is before all of them or after all.
+//!
+//! Nothing is allocated and nothing is copied.
+
+use super::super::Tid;
+use super::*;
+use std::cmp::Ordering;
+
+impl<'a> BtreePage<'a> {
+    /// The first position at or after (key, tid); the entry count if there is none. With [`Tid::MIN`]: the first entry
+    /// of the key or after it; with [`Tid::MAX`]: the first after all entries of the key. For leaves.
+    #[inline]
+    pub fn lower_bound(self, key: &[u8], tid: Tid) -> usize {
+        debug_assert!(self.is_leaf());
+        self.rank::<false>(key, tid)
+    }
+
+    /// The position of the child that (key, tid) belongs to. For internal pages.
+    #[inline]
+    pub fn child_position(self, key: &[u8], tid: Tid) -> usize {
+        debug_assert!(!self.is_leaf());
+        self.rank::<true>(key, tid)
+    }
+
+    /// The position where a new entry goes: on a leaf before everything at or after it, on an internal page behind the
+    /// child that was split.
+    pub fn insert_position(self, key: &[u8], tid: Tid) -> usize {
+        if self.is_leaf() { self.lower_bound(key, tid) } else { self.child_position(key, tid) + 1 }
+    }
+
+    /// True when (key, tid) belongs to this page or to one left of it: a search need not go right.
+    #[inline]
+    pub fn covers(self, key: &[u8], tid: Tid) -> bool {
+        match self.high_key() {
+            Some(high) => (key, tid) < high,
+            None => true,
+        }
+    }
+
+    /// Counts the real entries before (key, tid), or, with `OR_EQUAL`, at or before it. On a leaf that is the position
+    /// of the first one not counted; on an internal page, whose entry 0 is not real, that of the last one counted.
+    #[inline(always)]
+    fn rank<const OR_EQUAL: bool>(self, key: &[u8], tid: Tid) -> usize {
+        let first = self.first_real();
+        let (slots, _) = self.page[slot_at(first)..slot_at(self.count())].as_chunks::<SLOT_BYTES>();
+        if slots.is_empty() {
+            return 0;
+        }
+        let skip = self.skip();
+        if let Some(rest) = key.get(skip..) {
+            let head = head_of(rest);
+            let before = self.first_at_or_after(slots, head);
+            let equal = match &slots[before..] {
+                [one, ..] if slot_head(one) != head => 0,
+                [] => 0,
+                [_] => 1,
+                [_, two, ..] if slot_head(two) != head => 1,
+                more => more.partition_point(|slot| slot_head(slot) == head),
+            };
+            let is_before = |slot: &[u8; SLOT_BYTES]| {
+                let (own, own_tid) = self.pair_in(slot);
+                match own.cmp(key) {
+                    Ordering::Less => true,
+                    Ordering::Greater => false,
+                    Ordering::Equal if OR_EQUAL => own_tid <= tid,
+                    Ordering::Equal => own_tid < tid,
+                }
+            };
+            // All of this held for keys that begin as the page's do. Any of its keys tells whether this one does; the
+            // one that was found is at hand.
+            let (any, _) = self.pair_in(&slots[before.min(slots.len() - 1)]);
+            if any[..skip] == key[..skip] {
+                return before + slots[before..before + equal].partition_point(is_before);
+            }
+        }
+        if key < self.key(first) { 0 } else { slots.len() }
+    }
+
+    #[inline(always)]
+    fn pair_in(self, slot: &[u8; SLOT_BYTES]) -> (&'a [u8], Tid) {
+        let at = (u16::from_le_bytes([slot[0], slot[1]]) & OFFSET_BITS) as usize;
+        let from = at + self.entry_bytes();
+        (&self.page[from..from + u16_at(self.page, at) as usize], tid_at(self.page, at))
+    }
+
+    /// The first of the compared slots whose head is not below `head`. Sample `i` is the head of slot `(i + 1) *
+    /// stride`.
+    #[inline(always)]
+    fn first_at_or_after(self, slots: &[[u8; SLOT_BYTES]], head: u16) -> usize {
+        let stride = sample_stride(slots.len());
+        let (mut from, mut to) = (0, slots.len());
+        if stride > 0 {
+            let (samples, _) = self.page[SAMPLES..SAMPLES + 2 * SAMPLE_COUNT].as_chunks::<2>();
+            let below = samples.iter().map(|sample| usize::from(u16::from_le_bytes(*sample) < head)).sum::<usize>();
+            from = if below == 0 { 0 } else { below * stride + 1 };
+            to = if below == SAMPLE_COUNT { slots.len() } else { (below + 1) * stride };
+        }
+        from + slots[from..to].partition_point(|slot| slot_head(slot) < head)
+    }
+}
+
+/// The distance between the slots whose heads are samples, or zero on a page that is too short for samples.
+#[inline(always)]
+pub(super) fn sample_stride(slots: usize) -> usize {
+    let stride = slots / (SAMPLE_COUNT + 1);
+    if stride < 2 { 0 } else { stride }
+}
+
+/// The first two bytes as a number that orders as they do; missing ones count as zero.
+#[inline(always)]
+pub(super) fn head_of(bytes: &[u8]) -> u16 {
+    match bytes {
+        [a, b, ..] => u16::from_be_bytes([*a, *b]),
+        [a] => u16::from_be_bytes([*a, 0]),
+        [] => 0,
+    }
+}
+
+#[inline(always)]
+fn slot_head(slot: &[u8; SLOT_BYTES]) -> u16 {
+    u16::from_le_bytes([slot[2], slot[3]])
+}

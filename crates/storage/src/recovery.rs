@@ -1,0 +1,351 @@
+//! Starting: a new database is made, or what the last server left is brought to the end of its log.
+//!
+//! ```text
+//!  no control file ----> make: directories, empty log, first checkpoint
+//!  control file -------> torn pages repaired (unless it stopped cleanly) -> checkpoint record read -> redo, one pass
+//!                        -> who did not commit has aborted -> log opened at its end -> a checkpoint
+//! ```
+//!
+//! Redo reads the log from the checkpoint's redo position to its end. A record that changes pages is applied to each page whose LSN
+//! is below the record's end, through the buffer pool, by the code that made the change in the first place. Commits and
+//! aborts go into the transaction map; files are made, cut and removed.
+//!
+//! Rules
+//! 1. Redo may stop anywhere and begin again: pages say by their LSN what they have, everything else is a step that can be repeated.
+//! 2. A page whose bytes are damaged, or that does not fit a record, ends the start with an error that names page and LSN. Nothing is
+//!    guessed.
+//! 3. A record for a relation whose file is not there is passed over, if a later record says that the relation was dropped. If
+//!    none does, the file is missing, and that is an error.
+//! 4. The epoch is raised, durably, before the first record of this start is written, so that remains of a torn tail are known for
+//!    what they are.
+//! 5. A transaction without a commit record has aborted. All others that the checkpoint does not name have committed.
+//!
+//! What this does not do: undo. Versions of aborted transactions are invisible and are pruned later.
+
+use crate::Storage;
+use crate::checkpoint::Pace;
+use crate::control::{Control, State};
+use crate::counter::{FIRST_OID, FIRST_REL};
+use crate::double_write;
+use crate::txn::FIRST_XID;
+use crate::wal::FIRST_LSN;
+use crate::wal::reader::Reader;
+use crate::wal::record::{Body, Checkpoint, RawRecord, Record};
+use crate::{file, page};
+use base::{Error, Lsn, PageId, RelId, Result, Xid, sqlstate};
+use kernel::io::{self, FileName, Kind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a start found and did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recovered {
+    /// True for a database that was not there before.
+    pub new: bool,
+    /// True if the last server stopped cleanly.
+    pub clean: bool,
+    /// Which start of a server this is.
+    pub epoch: u32,
+    /// The database's own number.
+    pub database: u64,
+    /// Pages that had been torn.
+    pub repaired: u32,
+    /// Records that were read.
+    pub records: u64,
+    /// Changes of pages that were made again.
+    pub applied: u64,
+    /// Transactions that the crash ended.
+    pub aborted: u64,
+    /// The end of the log.
+    pub end: Lsn,
+    /// The newest state of each sequence that the log names.
+    pub sequences: BTreeMap<u32, (i64, bool)>,
+}
+
+impl Storage {
+    /// Makes a new database, or recovers. Runs alone.
+    pub(crate) fn recover(&'static self) -> Result<Recovered> {
+        io::make_directories()?;
+        match Control::read()? {
+            None => {
+                self.refuse_without_control()?;
+                self.make_database()
+            }
+            Some(control) if control.state == State::Making => self.make_database(),
+            Some(control) => self.recover_from(control),
+        }
+    }
+
+    /// Files of a database without its control file are not ours to overwrite.
+    fn refuse_without_control(&self) -> Result<()> {
+        for kind in [Kind::Wal, Kind::Data] {
+            if let Some(&number) = io::list(kind)?.first() {
+                return Err(Error::corruption("the control file is missing")
+                    .detail(format!("There is no control file, but \"{}\".", FileName::new(kind, number)))
+                    .hint("Restore the data directory from a backup, or name an empty one."));
+            }
+        }
+        Ok(())
+    }
+
+    fn make_database(&'static self) -> Result<Recovered> {
+        let database = kernel::engine::random_u64();
+        let control = Control { state: State::Making, database, epoch: 1, checkpoint: FIRST_LSN, redo: FIRST_LSN };
+        // First of all, so that an attempt that ends half-way is known as one.
+        control.write()?;
+        for kind in [Kind::Wal, Kind::Data] {
+            for number in io::list(kind)? {
+                io::remove(FileName::new(kind, number))?;
+            }
+            io::sync_directory(kind)?;
+        }
+        io::remove(FileName::DOUBLE_WRITE)?;
+        self.pool.double_write().open()?;
+        self.wal.survey(FIRST_LSN)?;
+        self.wal.open(FIRST_LSN, &[], control.epoch);
+        self.counters.set(FIRST_OID, RelId(FIRST_REL));
+        self.transactions.open(FIRST_XID)?;
+        self.checkpoints.open(database, FIRST_LSN);
+        self.make_checkpoint(Pace::Fast)?;
+        Ok(Recovered { new: true, clean: true, epoch: 1, database, end: self.wal.inserted(), ..Recovered::default() })
+    }
+
+    fn recover_from(&'static self, control: Control) -> Result<Recovered> {
+        let clean = control.state == State::Stopped;
+        let epoch = control.epoch + 1;
+        let mut found = Recovered { clean, epoch, database: control.database, ..Recovered::default() };
+        if !clean && !kernel::fault::planted("recovery.skip_torn_check") {
+            found.repaired = double_write::repair()?;
+        }
+        self.pool.double_write().open()?;
+        // From here on files may be changed: a server that was stopped cleanly is in use again. Rule 4.
+        Control { state: State::InUse, epoch, ..control }.write()?;
+        kernel::fault::point("recovery.begin");
+        let mut redo = Redo::begin(self, &control)?;
+        let mut reader = Reader::new(control.redo)?;
+        while let Some(raw) = reader.next()? {
+            redo.take(&raw)?;
+        }
+        let end = reader.position();
+        if end <= control.checkpoint {
+            return Err(Error::corruption("the log ends before its last checkpoint")
+                .detail(format!(
+                    "The checkpoint is at {}, the log ends at {end}: {:?}.",
+                    control.checkpoint,
+                    reader.end()
+                ))
+                .hint("Restore the log's files, or the whole data directory from a backup."));
+        }
+        redo.finish(&mut found)?;
+        found.end = end;
+        self.wal.survey(end)?;
+        self.wal.open(end, reader.last_block()?, epoch);
+        self.checkpoints.open(control.database, control.redo);
+        kernel::fault::point("recovery.end");
+        self.make_checkpoint(Pace::Fast)?;
+        Ok(found)
+    }
+}
+
+/// One pass over the log.
+struct Redo {
+    storage: &'static Storage,
+    /// No transaction at or after this one has been seen.
+    next_xid: Xid,
+    /// Where transactions that the checkpoint does not know begin.
+    first_xid: Xid,
+    /// Relations whose files are not there, and the first record that wanted one.
+    missing: BTreeMap<RelId, Lsn>,
+    /// Transactions that ran at the checkpoint and have not ended.
+    running: BTreeSet<Xid>,
+    /// Relations that were made by transactions whose end has not been seen.
+    made: BTreeMap<RelId, Xid>,
+    records: u64,
+    applied: u64,
+    sequences: BTreeMap<u32, (i64, bool)>,
+}
+
+impl Redo {
+    /// Reads the checkpoint's record and begins with the state that it tells.
+    fn begin(storage: &'static Storage, control: &Control) -> Result<Redo> {
+        storage.wal.require_segment(control.redo)?;
+        storage.wal.require_segment(control.checkpoint)?;
+        let mut reader = Reader::new(control.checkpoint)?;
+        let Some(raw) = reader.next()? else {
+            return Err(Error::corruption("the last checkpoint is not in the log")
+                .detail(format!("At {} the log ends: {:?}.", control.checkpoint, reader.end()))
+                .hint("Restore the log's files, or the whole data directory from a backup."));
+        };
+        let record = raw.decode()?;
+        let Body::Checkpoint(checkpoint) = &record.body else {
+            return Err(Error::corruption("the last checkpoint is not in the log")
+                .detail(format!("At {} there is another record, of kind {}.", control.checkpoint, raw.kind)));
+        };
+        Redo::begin_at(storage, checkpoint)
+    }
+
+    fn begin_at(storage: &'static Storage, checkpoint: &Checkpoint<'_>) -> Result<Redo> {
+        let map = &storage.transactions.map;
+        map.restore(checkpoint.next_xid)?;
+        // Those that ran are aborted unless a commit follows.
+        for &xid in checkpoint.running.iter().chain(checkpoint.aborted.iter()) {
+            map.restore_aborted(xid)?;
+        }
+        storage.counters.set(checkpoint.next_oid, checkpoint.next_rel);
+        Ok(Redo {
+            storage,
+            next_xid: checkpoint.next_xid,
+            first_xid: checkpoint.next_xid,
+            missing: BTreeMap::new(),
+            running: checkpoint.running.iter().copied().collect(),
+            made: BTreeMap::new(),
+            records: 0,
+            applied: 0,
+            sequences: BTreeMap::new(),
+        })
+    }
+
+    /// Takes a record in.
+    fn take(&mut self, raw: &RawRecord<'_>) -> Result<()> {
+        let storage = self.storage;
+        // Pages with this change may be written from now on: its record is on disk, as this read of it shows.
+        storage.wal.recovered_to(raw.end);
+        let record = raw.decode()?;
+        self.records += 1;
+        self.know(record.xid)?;
+        match &record.body {
+            Body::Commit(commit) => {
+                for xid in commit.subxids.iter().copied().chain([record.xid]) {
+                    self.know(xid)?;
+                    self.running.remove(&xid);
+                    storage.transactions.map.restore_committed(xid, raw.end);
+                }
+                self.made.retain(|_, maker| *maker != record.xid);
+                self.drop_files(&commit.dropped)?;
+            }
+            Body::Abort(abort) => {
+                for xid in abort.subxids.iter().copied().chain([record.xid]).filter(|xid| xid.0 != 0) {
+                    self.know(xid)?;
+                    self.running.remove(&xid);
+                    storage.transactions.map.restore_aborted(xid)?;
+                }
+                self.drop_files(&abort.dropped)?;
+            }
+            Body::FileCreate(create) => {
+                if !io::exists(file::name(create.rel))? {
+                    storage.pool.files().create(create.rel)?;
+                }
+                self.missing.remove(&create.rel);
+                if record.xid.0 != 0 {
+                    self.made.insert(create.rel, record.xid);
+                }
+            }
+            Body::FileDrop(dropped) => self.drop_files(&[dropped.rel])?,
+            Body::FileTruncate(truncate) => {
+                if self.is_there(truncate.rel, raw.lsn)? {
+                    storage.pool.forget(truncate.rel, truncate.blocks)?;
+                    storage.pool.files().truncate(truncate.rel, truncate.blocks)?;
+                }
+            }
+            Body::FileExtend(extend) => {
+                if extend.blocks > 0 && self.is_there(extend.rel, raw.lsn)? {
+                    storage.pool.files().restore_block(extend.rel, extend.blocks - 1)?;
+                }
+            }
+            Body::NextOid(counter) => storage.counters.raise(Some(counter.next), None),
+            Body::NextRel(counter) => storage.counters.raise(None, Some(counter.next)),
+            Body::SequenceAdvance(advance) => {
+                self.sequences.insert(advance.sequence, (advance.value, advance.called));
+            }
+            Body::Filler(_) | Body::Checkpoint(_) => {}
+            _ => self.change_pages(&record, raw)?,
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the map has an entry for a transaction.
+    fn know(&mut self, xid: Xid) -> Result<()> {
+        if xid >= self.next_xid {
+            self.storage.transactions.map.restore_up_to(self.next_xid, xid)?;
+            self.next_xid = Xid(xid.0 + 1);
+        }
+        Ok(())
+    }
+
+    fn drop_files(&mut self, dropped: &[RelId]) -> Result<()> {
+        for &rel in dropped {
+            self.missing.remove(&rel);
+            self.made.remove(&rel);
+            self.storage.remove_relation(rel)?;
+        }
+        Ok(())
+    }
+
+    /// True if the relation's file is there; if not, that is remembered (rule 3).
+    fn is_there(&mut self, rel: RelId, lsn: Lsn) -> Result<bool> {
+        if self.missing.contains_key(&rel) {
+            return Ok(false);
+        }
+        match self.storage.pool.files().open(rel) {
+            Ok(_) => Ok(true),
+            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_FILE => {
+                self.missing.insert(rel, lsn);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn change_pages(&mut self, record: &Record<'_>, raw: &RawRecord<'_>) -> Result<()> {
+        for (nth, page) in record.pages().iter().enumerate() {
+            if self.is_there(page.id.rel, raw.lsn)? {
+                self.change_page(record, raw, nth, page.id, page.fresh)
+                    .map_err(|error| at_record(error, raw, page.id))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change_page(
+        &mut self,
+        record: &Record<'_>,
+        raw: &RawRecord<'_>,
+        nth: usize,
+        id: PageId,
+        fresh: bool,
+    ) -> Result<()> {
+        let pool = self.storage.pool;
+        pool.files().restore_block(id.rel, id.block)?;
+        let pinned = if fresh { pool.pin_fresh(id)? } else { pool.pin(id)? };
+        let mut page = pinned.write();
+        if page.redo(raw.lsn, |bytes| record.redo(nth, raw.end, bytes))? {
+            debug_assert!(page::check(&page).is_ok(), "{:?}", page::check(&page));
+            self.applied += 1;
+        }
+        Ok(())
+    }
+
+    /// The log is at its end.
+    fn finish(self, found: &mut Recovered) -> Result<()> {
+        if let Some((rel, lsn)) = self.missing.first_key_value() {
+            return Err(Error::corruption(format!("the file of relation {rel} is missing"))
+                .detail(format!("The log's record at {lsn} changes \"{}\".", file::name(*rel)))
+                .hint("Restore the file, or the whole data directory from a backup."));
+        }
+        // What a transaction made that the crash has ended is nobody's.
+        for &rel in self.made.keys() {
+            self.storage.remove_relation(rel)?;
+        }
+        let transactions = self.storage.transactions;
+        found.aborted = transactions.map.restore_end(self.first_xid, self.next_xid) + self.running.len() as u64;
+        found.records = self.records;
+        found.applied = self.applied;
+        found.sequences = self.sequences;
+        transactions.open(self.next_xid)
+    }
+}
+
+/// Adds to an error where redo was.
+fn at_record(error: Error, raw: &RawRecord<'_>, page: PageId) -> Error {
+    let before = error.detail_text().map(|detail| format!("{detail} ")).unwrap_or_default();
+    error.detail(format!("{before}Recovery was at log record {}, kind {:#04x}, for page {page}.", raw.lsn, raw.kind))
+}

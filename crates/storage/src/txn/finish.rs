@@ -1,0 +1,157 @@
+//! The end of a transaction: commit and abort.
+//!
+//! ```text
+//! commit:  room -> record and map entry, in one -> flush (or not, if asynchronous) -> files -> registry -> waiters, locks, snapshots
+//! abort:           record and map entry                                            -> files -> registry -> waiters, locks, snapshots
+//! ```
+//!
+//! Rules
+//! 1. Once the commit record is in the log nothing turns it back: no error, no cancel, no death of the session. Whoever cleans up after
+//!    the session finds in the map that it committed, waits for the flush, and goes on.
+//! 2. Everything that may fail comes before: whoever gets an error from [`Transactions::commit`] aborts.
+//! 3. An abort's record is not waited for: a crash aborts as well. It is there for the files that the transaction made, and so that
+//!    recovery knows what it would find out anyway.
+//! 4. Files go last: those that a commit dropped when it is durable, those that an abort leaves behind when its record is in the
+//!    log. A crash between does it again.
+
+use super::lock::Release;
+use super::registry::Row;
+use super::{Status, Transactions, horizon};
+use crate::wal::record::{Abort, Commit};
+use crate::wal::space;
+use base::{Lsn, RelId, Result, SessionId, Xid};
+use kernel::sync::Critical;
+use kernel::{clock, session};
+use std::borrow::Cow;
+use std::sync::atomic::Ordering::*;
+
+/// Seconds from 1970 to 2000: the clock counts from the one, records from the other.
+const EPOCH_2000_S: i64 = 946_684_800;
+
+/// Whether a commit waits until it is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// It is acknowledged when it is on disk.
+    Waited,
+    /// It is acknowledged at once and on disk a moment later; a crash may lose it, whole.
+    Asynchronous,
+}
+
+fn timestamp_us() -> i64 {
+    clock::wall_us() + EPOCH_2000_S * 1_000_000
+}
+
+impl Transactions {
+    /// Commits the running session's transaction: what it did is visible to snapshots taken from now on. `dropped` are storages that are
+    /// gone with it, and `remove` removes their files and pages, when the commit is durable.
+    ///
+    /// Answers the commit's position, none if the transaction had changed nothing. Errors come before anything is decided
+    /// (rule 2). The session holds no latch.
+    pub fn commit(
+        &'static self,
+        durability: Durability,
+        dropped: &[RelId],
+        remove: impl FnOnce(&[RelId]),
+    ) -> Result<Option<Lsn>> {
+        let me = session::current_id();
+        let row = self.row(me);
+        let xid = Xid(row.xid.load(Relaxed));
+        if xid.0 == 0 {
+            debug_assert!(dropped.is_empty(), "a transaction without an id drops files");
+            self.leave(me, row, xid);
+            return Ok(None);
+        }
+        let record =
+            Commit { timestamp_us: timestamp_us(), subxids: Cow::Borrowed(&[]), dropped: Cow::Borrowed(dropped) };
+        let mut room = self.wal.reserve(space::record_bytes(&record))?;
+        let span = room.append_and(xid, 0, &record, |end| self.map.set_committed(xid, end));
+        drop(room);
+        kernel::fault::point("commit.logged");
+        // Without the files there is no way back: such a commit is always waited for.
+        let durability = if dropped.is_empty() { durability } else { Durability::Waited };
+        self.finish_commit(me, row, xid, span.end, durability, || remove(dropped));
+        Ok(Some(span.end))
+    }
+
+    /// What is left of a commit whose record is in the log.
+    fn finish_commit(
+        &'static self,
+        session: SessionId,
+        row: &Row,
+        xid: Xid,
+        end: Lsn,
+        durability: Durability,
+        remove: impl FnOnce(),
+    ) {
+        let waited = durability == Durability::Waited && !kernel::fault::planted("wal.skip_flush");
+        if waited {
+            self.wal.flush(end);
+        } else {
+            row.own_commit.store(end.0, Relaxed);
+        }
+        kernel::fault::point("commit.durable");
+        remove();
+        self.shared.commits.fetch_add(1, Relaxed);
+        self.leave(session, row, xid);
+        if xid.0.is_multiple_of(horizon::EVERY) {
+            self.renew_horizon();
+        }
+    }
+
+    /// Aborts the running session's transaction. `made` are storages that it had made, and `remove` removes their files and pages.
+    /// The session holds no latch.
+    pub fn abort(&'static self, made: &[RelId], remove: impl FnOnce(&[RelId])) {
+        let me = session::current_id();
+        let row = self.row(me);
+        let xid = Xid(row.xid.load(Relaxed));
+        if xid.0 != 0 {
+            self.log_abort(xid, made);
+            if !made.is_empty() {
+                remove(made);
+            }
+        }
+        self.leave(me, row, xid);
+    }
+
+    fn log_abort(&self, xid: Xid, made: &[RelId]) {
+        let record = Abort { timestamp_us: timestamp_us(), subxids: Cow::Borrowed(&[]), dropped: Cow::Borrowed(made) };
+        // A list that is too long for the log is left to the files' own clean-up; the abort itself needs no record.
+        if let Ok(mut room) = self.wal.reserve(space::record_bytes(&record)) {
+            room.append(xid, 0, &record);
+        }
+        let _critical = Critical::enter();
+        self.map.set_aborted(xid);
+        self.shared.aborts.fetch_add(1, Relaxed);
+    }
+
+    /// The transaction leaves the registry, and everything that it held goes.
+    fn leave(&'static self, session: SessionId, row: &Row, xid: Xid) {
+        self.release_snapshots(row);
+        self.row_locks.leave_all(row);
+        if xid.0 != 0 {
+            kernel::fault::point("transaction.leave");
+            row.xid.store(0, SeqCst);
+            self.waiters_for(xid).post_all();
+        }
+        self.locks.release_all(self, session, Release::Transaction);
+    }
+
+    /// Finishes what a session left, which may have died: its commit, if the record is in the log, or an abort.
+    pub(super) fn finish_dead(&'static self, session: SessionId) {
+        let row = self.row(session);
+        let xid = Xid(row.xid.load(SeqCst));
+        if xid.0 == 0 {
+            self.leave(session, row, xid);
+            return;
+        }
+        match self.status(xid) {
+            // Dropped files stay until the next start finds them; everything else is as if the session had gone on.
+            Status::Committed(end) => self.finish_commit(session, row, xid, end, Durability::Waited, || ()),
+            Status::Running => {
+                self.log_abort(xid, &[]);
+                self.leave(session, row, xid);
+            }
+            Status::Aborted | Status::Ancient => self.leave(session, row, xid),
+        }
+    }
+}

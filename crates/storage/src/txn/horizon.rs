@@ -1,0 +1,109 @@
+//! The horizon: what no snapshot needs any more, now or later.
+//!
+//! Two numbers. The *position*: every snapshot that is held, or will be taken, is at or after it. The *transaction*: everyone
+//! below it has finished, and those of them that committed did so at or before every snapshot. The first lets a version with a known
+//! commit number go, the second one with a known transaction, without a look at the map.
+//!
+//! Both come from a walk over all rows of the registry, so they are kept and renewed now and then: by time when asked for
+//! ([`Transactions::horizon`]), and every so many commits. An old horizon is as true as a new one, only less useful.
+//!
+//! The transaction follows from the position: when nobody below X runs and the log ends at E, everyone below X has committed before
+//! E or aborted. As soon as the position has reached E, X is the horizon's transaction.
+
+use super::Transactions;
+use base::{Lsn, Xid};
+use kernel::clock;
+use kernel::sync::Spin;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+/// How old a horizon may be before who asks renews it.
+const AGE_MAX_NS: u64 = 10_000_000;
+/// A commit whose id divides by this renews the horizon, so that it moves under load without anybody looking at a clock.
+pub(super) const EVERY: u64 = 64;
+
+kernel::shared! {
+    /// A pair to become the horizon's transaction: the id, once the position has reached the end.
+    struct Pending {
+        xid: u64,
+        end: u64,
+    }
+
+    /// The horizon as it was last computed.
+    pub(super) struct HorizonShared {
+        lsn: AtomicU64,
+        xid: AtomicU64,
+        renewed_at: AtomicU64,
+        pending: Spin<Pending>,
+    }
+}
+
+/// What no snapshot needs any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Horizon {
+    /// Every snapshot, now and later, is at or after this position.
+    pub lsn: Lsn,
+    /// Every transaction below this has finished, and committed, if it did, at or before every snapshot.
+    pub xid: Xid,
+}
+
+impl Transactions {
+    /// The horizon as it was last computed. Two loads.
+    #[inline]
+    pub fn horizon_cached(&self) -> Horizon {
+        // The transaction first: it follows from a position that was published before it.
+        let xid = Xid(self.horizon.xid.load(Acquire));
+        Horizon { lsn: Lsn(self.horizon.lsn.load(Acquire)), xid }
+    }
+
+    /// The horizon, not older than a few milliseconds.
+    pub fn horizon(&self) -> Horizon {
+        let now = clock::now();
+        let renewed_at = self.horizon.renewed_at.load(Relaxed);
+        if now.saturating_sub(renewed_at) >= AGE_MAX_NS
+            && self.horizon.renewed_at.compare_exchange(renewed_at, now, Relaxed, Relaxed).is_ok()
+        {
+            self.renew_horizon();
+        }
+        self.horizon_cached()
+    }
+
+    /// Computes the horizon anew.
+    pub fn renew_horizon(&self) -> Horizon {
+        // In this order: everyone below `running` has finished by now, so their commits end before `end`; and a snapshot that is
+        // not in a row yet will be at or after `visible` (see snapshot, rule 1).
+        let visible = self.wal.visible();
+        let running = self.oldest_running();
+        let end = self.wal.inserted();
+        let held = self.reached().iter().filter_map(|row| row.oldest_snapshot()).min();
+        let position = held.map_or(visible, |held| held.min(visible));
+        let horizon = self.horizon;
+        let position = horizon.lsn.fetch_max(position.0, AcqRel).max(position.0);
+        let mut pending = horizon.pending.lock();
+        if pending.end != 0 && position >= pending.end {
+            horizon.xid.fetch_max(pending.xid, AcqRel);
+            pending.end = 0;
+        }
+        if position >= end.0 {
+            horizon.xid.fetch_max(running.0, AcqRel);
+            pending.end = 0;
+        } else if pending.end == 0 {
+            pending.xid = running.0;
+            pending.end = end.0;
+        }
+        drop(pending);
+        self.horizon_cached()
+    }
+
+    /// Lets the map forget what the horizon says nobody asks about. Answers how many segments were compressed.
+    ///
+    /// Errors: `53200`.
+    pub fn truncate_map(&self) -> base::Result<u32> {
+        self.map.compress(self.renew_horizon().xid)
+    }
+
+    /// Says that no page has a version of an aborted transaction below `xid`. Vacuum's, after it has been over all tables with a
+    /// horizon of at least that.
+    pub fn forget_aborted(&self, xid: Xid) -> u32 {
+        self.map.forget_aborted(xid)
+    }
+}

@@ -1,0 +1,55 @@
+//! Waiting for the end of a transaction: what stands between a row and whoever wants to change it.
+
+use super::deadlock::{WaitFor, Waited};
+use super::{Status, Transactions};
+use base::{Result, Xid};
+use kernel::clock::Nanos;
+use kernel::sync::WaitList;
+use kernel::wait::Event;
+
+impl Transactions {
+    pub(super) fn waiters_for(&self, xid: Xid) -> &'static WaitList {
+        let hash = xid.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        &self.waiters[hash as usize % self.waiters.len()]
+    }
+
+    /// True when the transaction has come to its end as everybody may see it: aborted, or committed and durable.
+    pub fn has_finished(&self, xid: Xid) -> bool {
+        match self.status(xid) {
+            Status::Running => false,
+            Status::Committed(at) => at <= self.wal.durable(),
+            Status::Aborted | Status::Ancient => true,
+        }
+    }
+
+    /// Waits until another transaction has ended, and answers how. The session holds no latch and no room in the log.
+    ///
+    /// Errors: `40P01` when that would never happen, `57014` cancelled, `55P03` when `deadline` passes.
+    pub fn wait_for(&'static self, xid: Xid, deadline: Option<Nanos>) -> Result<Status> {
+        debug_assert_ne!(self.current_xid(), Some(xid), "a transaction waits for itself");
+        if kernel::fault::planted("lock.freed_early") {
+            return Ok(Status::Aborted);
+        }
+        let list = self.waiters_for(xid);
+        let mut turn = self.begin_turn(WaitFor::Transaction(xid), deadline);
+        loop {
+            match self.status(xid) {
+                Status::Running => {}
+                Status::Committed(at) => {
+                    // Its flush is under way; this session may as well lead it.
+                    self.wal.flush(at);
+                    return Ok(Status::Committed(at));
+                }
+                over => return Ok(over),
+            }
+            list.enter(xid.0 as u32);
+            let waited = if self.status(xid) == Status::Running {
+                turn.wait(Event::TransactionLock, xid.0)
+            } else {
+                Ok(Waited::Posted)
+            };
+            list.leave();
+            turn.look(self, waited?)?;
+        }
+    }
+}

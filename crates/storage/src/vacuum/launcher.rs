@@ -1,0 +1,157 @@
+//! Which table is due, and the background task that vacuums it.
+//!
+//! A table is due when more versions of its rows have been ended than a threshold and a share of its rows together. Versions that page visits have
+//! pruned in the meantime do not count, so a table whose updates stay on their pages is seldom due.
+//!
+//! Each round also lets the transaction map forget what it may ([`Relations::purge_aborted`]); if it keeps many aborted
+//! transactions, tables that stand in the way are vacuumed although they are not due.
+
+use super::table::{Options, Report};
+use crate::relation::Relations;
+use crate::txn::lock::{LockScope, LockWait};
+use crate::txn::{LockKey, LockMode};
+use base::{RelId, Result};
+use kernel::clock::{self, Nanos};
+use kernel::session;
+use kernel::wait::{self, Event};
+
+/// From so many segments of aborted transactions on tables are vacuumed for their sake.
+const ABORTED_SEGMENTS_MAX: u32 = 8;
+/// How soon the launcher sees that the server stops.
+const LOOK_NS: Nanos = 100_000_000;
+
+/// A table, as the layer above knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// The object id that its lock goes by.
+    pub oid: u32,
+    /// Its rows.
+    pub heap: RelId,
+    /// All of its indexes.
+    pub indexes: Vec<RelId>,
+    /// How many rows it is thought to have, if anybody knows.
+    pub rows: Option<u64>,
+}
+
+/// Who knows which tables there are.
+pub trait Catalog {
+    /// All tables, the catalog's own among them.
+    fn tables(&self) -> Result<Vec<Table>>;
+
+    /// Whether a table, now that it is locked, is still what [`Catalog::tables`] said.
+    fn is_current(&self, table: &Table) -> Result<bool>;
+
+    /// A table was vacuumed.
+    fn vacuumed(&self, _table: &Table, _report: &Report) {}
+}
+
+/// When a table is due, and how it is vacuumed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Settings {
+    /// False: nothing is done (`autovacuum`).
+    pub enabled: bool,
+    /// The pause between two rounds (`autovacuum_naptime`).
+    pub nap_ns: Nanos,
+    /// So many dead versions (`autovacuum_vacuum_threshold`) …
+    pub threshold: u64,
+    /// … and this share of the rows (`autovacuum_vacuum_scale_factor`).
+    pub scale_factor: f64,
+    /// Bytes for the list of dead slots (`maintenance_work_mem`).
+    pub memory: usize,
+    /// How long to rest every 128 pages.
+    pub rest_ns: Nanos,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            enabled: true,
+            nap_ns: 10_000_000_000,
+            threshold: 50,
+            scale_factor: 0.2,
+            memory: 64 << 20,
+            rest_ns: 2_000_000,
+        }
+    }
+}
+
+impl Relations {
+    /// True if a table has so many dead versions that it should be vacuumed.
+    pub fn is_due(&self, table: &Table, settings: &Settings) -> bool {
+        let Some(usage) = self.usage_of(table.heap) else { return false };
+        let known = usage.live_at_vacuum + usage.inserted.saturating_sub(usage.deleted);
+        let rows = table.rows.unwrap_or(known);
+        usage.dead as f64 > settings.threshold as f64 + settings.scale_factor * rows as f64
+    }
+
+    /// The background task: vacuums what is due, again and again, until the server stops. `settings` is asked every round.
+    pub fn run_vacuum(&'static self, catalog: &dyn Catalog, mut settings: impl FnMut() -> Settings) {
+        while !session::stopping() {
+            let settings = settings();
+            if settings.enabled
+                && let Err(error) = self.vacuum_round(catalog, &settings)
+                && !session::stopping()
+            {
+                eprintln!("gearbox: a round of the background vacuum has failed: {error}");
+            }
+            let until = clock::now() + settings.nap_ns.max(LOOK_NS);
+            while !session::stopping() && clock::now() < until {
+                let next = until.min(clock::now() + LOOK_NS);
+                wait::wait(Event::VacuumMain, 0, Some(next));
+            }
+        }
+    }
+
+    /// One round over all tables. Answers how many were vacuumed.
+    pub fn vacuum_round(&'static self, catalog: &dyn Catalog, settings: &Settings) -> Result<u32> {
+        let tables = catalog.tables()?;
+        let mut done = 0;
+        for table in &tables {
+            if session::stopping() {
+                return Ok(done);
+            }
+            if self.is_due(table, settings) {
+                done += self.vacuum_one(catalog, table, settings)? as u32;
+            }
+        }
+        self.transactions.truncate_map()?;
+        let heaps: Vec<RelId> = tables.iter().map(|table| table.heap).collect();
+        self.purge_aborted(&heaps)?;
+        if self.transactions.usage().map.bits >= ABORTED_SEGMENTS_MAX {
+            let horizon = self.transactions.horizon_cached().xid;
+            for table in &tables {
+                if !session::stopping() && self.row(table.heap)?.clean_below() + segment() < horizon.0 {
+                    done += self.vacuum_one(catalog, table, settings)? as u32;
+                }
+            }
+            self.purge_aborted(&heaps)?;
+        }
+        Ok(done)
+    }
+
+    /// Vacuums a table, if nobody has it locked in a mode that is in the way. True if it was.
+    fn vacuum_one(&'static self, catalog: &dyn Catalog, table: &Table, settings: &Settings) -> Result<bool> {
+        let key = LockKey::relation(table.oid);
+        let transactions = self.transactions;
+        if !transactions.lock(key, LockMode::ShareUpdateExclusive, LockScope::Session, LockWait::Never)? {
+            return Ok(false);
+        }
+        let vacuumed = catalog.is_current(table).and_then(|is_current| {
+            if !is_current {
+                return Ok(None);
+            }
+            let options = Options { memory: settings.memory, rest_ns: settings.rest_ns, cut: Some(key) };
+            self.vacuum(table.heap, &table.indexes, options).map(Some)
+        });
+        transactions.unlock(key, LockMode::ShareUpdateExclusive);
+        let report = vacuumed?;
+        if let Some(report) = &report {
+            catalog.vacuumed(table, report);
+        }
+        Ok(report.is_some())
+    }
+}
+
+fn segment() -> u64 {
+    crate::txn::map::SEGMENT
+}

@@ -1,0 +1,119 @@
+//! Reading the log back, from a record's beginning to the end of the log.
+//!
+//! The stream ends where no record is: at zeros, at a record whose checksum is wrong, at one of an earlier start of the
+//! server. A torn last record and a damaged one in the middle look alike; what tells them apart is only whether more of
+//! the log should be there, which the caller knows ([`super::record`], rule 4).
+
+use super::record::{End, Parsed, RawRecord, parse};
+use super::{BLOCK, SEGMENT_BYTES};
+use base::{Lsn, Result, sqlstate};
+use kernel::io::{FileName, Pages};
+use kernel::region::heap::Owner;
+use kernel::wait::Event;
+
+/// Bytes that are read at once.
+const READ_BYTES: u64 = 256 << 10;
+
+/// Reads records one after the other.
+pub struct Reader {
+    at: Lsn,
+    epoch: u32,
+    pages: Pages,
+    /// The stream from `from` on, as far as it has been read. Begins at or before the block of `at`.
+    bytes: Vec<u8>,
+    from: u64,
+    end: Option<End>,
+}
+
+impl Reader {
+    /// A reader at a record's beginning.
+    pub fn new(at: Lsn) -> Result<Reader> {
+        Ok(Reader {
+            at,
+            epoch: 0,
+            pages: Pages::new(Owner::LogBuffer, READ_BYTES as usize)?,
+            bytes: Vec::new(),
+            from: at.0 / BLOCK * BLOCK,
+            end: None,
+        })
+    }
+
+    /// The next record; none at the end of the log.
+    #[allow(clippy::should_implement_trait, reason = "a record borrows the reader, which an iterator's item cannot")]
+    pub fn next(&mut self) -> Result<Option<RawRecord<'_>>> {
+        if self.end.is_some() {
+            return Ok(None);
+        }
+        self.drop_old();
+        let mut need = 1;
+        let bytes = loop {
+            let offset = (self.at.0 - self.from) as usize;
+            while self.bytes.len() < offset + need {
+                self.read_more()?;
+            }
+            match parse(&self.bytes[offset..], self.at, self.epoch) {
+                Parsed::Partial { need: more } => need = more,
+                Parsed::End(end) => {
+                    self.end = Some(end);
+                    return Ok(None);
+                }
+                Parsed::Record(record) => break offset..offset + (record.end.0 - record.lsn.0) as usize,
+            }
+        };
+        // The padding behind the record need not be in memory yet; the record itself is.
+        let upto = bytes.end.min(self.bytes.len());
+        match parse(&self.bytes[bytes.start..upto], self.at, self.epoch) {
+            Parsed::Record(record) => {
+                self.at = record.end;
+                self.epoch = record.epoch;
+                Ok(Some(record))
+            }
+            _ => unreachable!("a record that was there a moment ago"),
+        }
+    }
+
+    /// Where the next record begins, or would begin.
+    pub fn position(&self) -> Lsn {
+        self.at
+    }
+
+    /// Why the log ends here, if it does.
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// The bytes of the last block before the position.
+    pub fn last_block(&mut self) -> Result<&[u8]> {
+        let block = self.at.0 / BLOCK * BLOCK;
+        while self.from + (self.bytes.len() as u64) < self.at.0 {
+            self.read_more()?;
+        }
+        Ok(&self.bytes[(block - self.from) as usize..(self.at.0 - self.from) as usize])
+    }
+
+    /// Forgets blocks that have been read past, now and then.
+    fn drop_old(&mut self) {
+        let block = self.at.0 / BLOCK * BLOCK;
+        let old = (block - self.from) as usize;
+        if old >= READ_BYTES as usize {
+            let old = old.min(self.bytes.len());
+            self.bytes.drain(..old);
+            self.from += old as u64;
+        }
+    }
+
+    /// Reads on. What is not in a file reads as zeros.
+    fn read_more(&mut self) -> Result<()> {
+        let at = self.from + self.bytes.len() as u64;
+        let (file, offset) = (FileName::wal(at / SEGMENT_BYTES), at % SEGMENT_BYTES);
+        let wanted = READ_BYTES.min(SEGMENT_BYTES - offset) as usize;
+        let got = match self.pages.read(Event::WalRead, file, offset, wanted) {
+            Ok(got) => got,
+            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_FILE => 0,
+            Err(error) => return Err(error),
+        };
+        self.bytes.extend_from_slice(&self.pages[..got]);
+        self.bytes.resize(self.bytes.len() + wanted - got, 0);
+        Ok(())
+    }
+}

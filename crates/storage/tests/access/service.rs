@@ -1,0 +1,510 @@
+//! A service over tables: a line in, a line out.
+//!
+//! | command | does | answers |
+//! |---|---|---|
+//! | `table PADDING` | a table | `ok HEAP INDEX INDEX` |
+//! | `use HEAP INDEX INDEX PADDING` | which table this session's commands are for | `ok` |
+//! | `begin rc|rr`, `commit`, `abort` | a transaction; without one each command is its own | `ok` |
+//! | `insert KEY VALUE` | | `ok` |
+//! | `load FROM TO VALUE` | rows in bulk | `ok` |
+//! | `get KEY` | by the unique index | `row VALUE COUNT`, `none` |
+//! | `set KEY VALUE`, `bump KEY`, `move KEY TO` | changes the indexed value; the count; the key | `ok`, `none` |
+//! | `delete KEY` | | `ok`, `none` |
+//! | `lock KEY STRENGTH [nowait]` | one to four | `row VALUE COUNT`, `none` |
+//! | `all`, `range FROM TO fwd|bwd`, `values FROM TO` | | `rows KEY:VALUE:COUNT ...` |
+//! | `count` | visible rows | `count N` |
+//! | `check` | scan and indexes agree; the trees are whole | `checked N` |
+//! | `vacuum` | | `vacuumed REMOVED RECLAIMED ENTRIES LIVE PAGES CUT` |
+//! | `pages` | | `pages HEAP INDEX INDEX` |
+//! | `build` | makes both indexes anew | `built ENTRIES LEVELS` |
+//! | `tpcb COUNT SEED KEYS` | so many transactions of three updates and an insert | `done N` |
+//! | `drop`, `checkpoint`, `usage`, `horizon` | | |
+//!
+//! An error is answered by `error SQLSTATE message`, and aborts the open transaction.
+
+use crate::runner::Test;
+use crate::server::{Directory, MODELS, Server, Setup};
+use crate::table::{Row, Statement, Table, key_of};
+use base::{Error, RelId, Result, sqlstate};
+use kernel::clock;
+use kernel::region::arena::ArenaVec;
+use kernel::session::{End, Next, Service, Session, interrupt_error};
+use std::fmt::Write as _;
+use std::ops::Bound;
+use storage::btree::{Direction, Sorter};
+use storage::heap::{Isolation, RowWait};
+use storage::relation::Relations;
+use storage::txn::{LockKey, Snapshot, Strength};
+use storage::vacuum::{Catalog, Options, Report, Settings};
+use storage::{Config, Durability, Storage};
+
+/// How long a command waits for a lock.
+const PATIENCE_NS: u64 = 20_000_000_000;
+
+/// The service under test.
+pub struct AccessService {
+    storage: &'static Storage,
+    relations: &'static Relations,
+}
+
+/// What a session keeps between requests.
+struct State {
+    rels: [RelId; 3],
+    padding: usize,
+    open: Option<Isolation>,
+    /// A `REPEATABLE READ` transaction's own.
+    snapshot: Option<Snapshot>,
+    command: u32,
+    pairs: ArenaVec<(u32, u32)>,
+}
+
+/// What the launcher is told; a table per session that has said `watch`.
+struct Tables(Vec<storage::vacuum::Table>);
+
+impl Catalog for Tables {
+    fn tables(&self) -> Result<Vec<storage::vacuum::Table>> {
+        Ok(self.0.clone())
+    }
+
+    fn is_current(&self, _table: &storage::vacuum::Table) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn vacuumed(&self, table: &storage::vacuum::Table, report: &Report) {
+        println!("vacuumed {} {report:?}", table.heap);
+    }
+}
+
+impl AccessService {
+    /// Makes storage's tables.
+    pub fn make(config: &Config, _say: bool) -> Result<AccessService> {
+        let storage = Storage::create_tables(config)?;
+        Ok(AccessService { storage, relations: Relations::make(storage) })
+    }
+}
+
+impl Service for AccessService {
+    fn serve(&self, session: &mut Session) -> Next {
+        let slot = session.shared();
+        if let Some(interrupt) = slot.interrupt() {
+            slot.clear_interrupt(interrupt);
+            if interrupt_error(interrupt).kind() == base::Kind::Session {
+                return Next::Close;
+            }
+        }
+        if session.state::<State>().is_none() {
+            let pairs = ArenaVec::new_in(session.arena());
+            let state = State { rels: [RelId(0); 3], padding: 0, open: None, snapshot: None, command: 1, pairs };
+            if session.set_state(state).is_err() {
+                return Next::Close;
+            }
+        }
+        while let Some(at) = session.input().iter().position(|&byte| byte == b'\n') {
+            let line = String::from_utf8_lossy(&session.input()[..at]).into_owned();
+            session.consume(at + 1);
+            let state = session.state::<State>().expect("it was set");
+            let mut answer = match self.run(state, &line) {
+                Ok(answer) => answer,
+                Err(error) => {
+                    self.end(state);
+                    self.relations.abort();
+                    if let Some(interrupt) = slot.interrupt() {
+                        slot.clear_interrupt(interrupt);
+                        if interrupt_error(interrupt).kind() == base::Kind::Session {
+                            return Next::Close;
+                        }
+                    }
+                    let detail = error.detail_text().unwrap_or_default().to_string();
+                    format!("error {} {} | {detail}", error.sqlstate(), error.message())
+                }
+            };
+            slot.set_in_transaction(session.state::<State>().is_some_and(|state| state.open.is_some()));
+            answer.push('\n');
+            session.output().extend_from_slice(answer.as_bytes());
+        }
+        Next::Park
+    }
+
+    fn close(&self, session: &mut Session, _end: End) {
+        self.relations.end_session(session.shared().id());
+    }
+
+    fn background(&self) -> &'static [&'static str] {
+        storage::TASKS
+    }
+
+    fn run_background(&self, task: usize) {
+        self.storage.run_task(task);
+    }
+
+    fn start(&self) -> Result<()> {
+        let found = self.storage.start()?;
+        println!("recovered {found:?}");
+        Ok(())
+    }
+
+    fn stop(&self) {
+        if let Err(error) = self.storage.stop() {
+            eprintln!("gearbox: the last checkpoint failed: {error}");
+        }
+    }
+}
+
+fn bad(line: &str) -> Error {
+    Error::statement(sqlstate::SYNTAX_ERROR, format!("no such command: \"{line}\""))
+}
+
+fn found(row: Option<Row>) -> String {
+    row.map_or("none".to_string(), |row| format!("row {} {}", row.value, row.count))
+}
+
+fn done(done: bool) -> String {
+    if done { "ok" } else { "none" }.to_string()
+}
+
+fn listed(rows: impl IntoIterator<Item = Row>) -> String {
+    let mut text = "rows".to_string();
+    for row in rows {
+        let _ = write!(text, " {}:{}:{}", row.key, row.value, row.count);
+    }
+    text
+}
+
+impl AccessService {
+    /// Forgets a session's transaction, which has ended or is about to.
+    fn end(&self, state: &mut State) {
+        state.open = None;
+        state.command = 1;
+        state.pairs.clear();
+        // Its place in the registry goes with the transaction.
+        state.snapshot = None;
+    }
+
+    /// Runs `work` as a statement of the session's transaction, or as one of its own.
+    fn statement<R>(
+        &self,
+        state: &mut State,
+        work: impl FnOnce(&Table, &mut Statement<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let table = Table::new(self.relations, state.rels, state.padding);
+        let transactions = self.storage.transactions;
+        let isolation = state.open.unwrap_or(Isolation::ReadCommitted);
+        let own = transactions.current_xid().unwrap_or(base::Xid(0));
+        let base = match (isolation, state.snapshot) {
+            (Isolation::RepeatableRead, Some(snapshot)) => snapshot,
+            _ => transactions.snapshot(),
+        };
+        if isolation == Isolation::RepeatableRead {
+            state.snapshot = Some(base);
+        }
+        state.command += 1;
+        let snapshot = base.at_command(own, state.command);
+        let deadline = Some(clock::now() + PATIENCE_NS);
+        let mut statement = Statement { snapshot, isolation, pairs: &mut state.pairs, deadline };
+        let result = work(&table, &mut statement)?;
+        if isolation == Isolation::ReadCommitted {
+            transactions.release(base);
+        }
+        if state.open.is_none() {
+            self.end(state);
+            self.relations.commit(Durability::Waited)?;
+        }
+        Ok(result)
+    }
+
+    fn run(&self, state: &mut State, line: &str) -> Result<String> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |at: usize| words.get(at).and_then(|word| word.parse::<i64>().ok()).ok_or_else(|| bad(line));
+        Ok(match words[0] {
+            "table" => {
+                let padding = number(1)? as usize;
+                let rels = self.statement(state, |_, _| Ok(Table::create(self.relations, padding)?.rels()))?;
+                (state.rels, state.padding) = (rels, padding);
+                format!("ok {} {} {}", rels[0], rels[1], rels[2])
+            }
+            "use" => {
+                state.rels = [RelId(number(1)? as u32), RelId(number(2)? as u32), RelId(number(3)? as u32)];
+                state.padding = number(4)? as usize;
+                "ok".to_string()
+            }
+            "begin" => {
+                let repeatable = words.get(1) == Some(&"rr");
+                state.open = Some(if repeatable { Isolation::RepeatableRead } else { Isolation::ReadCommitted });
+                "ok".to_string()
+            }
+            "commit" => {
+                self.end(state);
+                self.relations.commit(Durability::Waited)?;
+                "ok".to_string()
+            }
+            "abort" => {
+                self.end(state);
+                self.relations.abort();
+                "ok".to_string()
+            }
+            "insert" => {
+                let row = Row { key: number(1)?, value: number(2)?, count: 0 };
+                self.statement(state, |table, statement| table.insert(statement, &row))?;
+                "ok".to_string()
+            }
+            "load" => {
+                let value = number(3)?;
+                let rows: Vec<Row> = (number(1)?..number(2)?).map(|key| Row { key, value, count: 0 }).collect();
+                self.statement(state, |table, statement| table.load(statement.snapshot.command, &rows))?;
+                "ok".to_string()
+            }
+            "get" => {
+                let key = number(1)?;
+                found(self.statement(state, |table, statement| table.find(statement, key))?.map(|found| found.1))
+            }
+            "set" => {
+                let (key, value) = (number(1)?, number(2)?);
+                done(self.statement(state, |table, statement| {
+                    table.update(statement, key, |row| Row { value, ..*row })
+                })?)
+            }
+            "bump" => {
+                let key = number(1)?;
+                done(self.statement(state, |table, statement| {
+                    table.update(statement, key, |row| Row { count: row.count + 1, ..*row })
+                })?)
+            }
+            "move" => {
+                let (key, to) = (number(1)?, number(2)?);
+                done(self.statement(state, |table, statement| {
+                    table.update(statement, key, |row| Row { key: to, ..*row })
+                })?)
+            }
+            "delete" => {
+                let key = number(1)?;
+                done(self.statement(state, |table, statement| table.delete(statement, key))?)
+            }
+            "lock" => {
+                let key = number(1)?;
+                let strength = Strength::ALL[(number(2)? as usize - 1) % 4];
+                let wait = if words.get(3) == Some(&"nowait") { RowWait::Never } else { RowWait::Wait };
+                found(self.statement(state, |table, statement| table.lock(statement, key, strength, wait))?)
+            }
+            "all" => {
+                listed(self.statement(state, |table, statement| table.scan(statement))?.into_values())
+            }
+            "count" => {
+                format!("count {}", self.statement(state, |table, statement| table.scan(statement))?.len())
+            }
+            "range" | "values" => {
+                let (from, to) = (key_of(number(1)?), key_of(number(2)?));
+                let direction = if words.get(3) == Some(&"bwd") { Direction::Backward } else { Direction::Forward };
+                let by_key = words[0] == "range";
+                let rows = self.statement(state, |table, statement| {
+                    let index = if by_key { table.by_key } else { table.by_value };
+                    let range = (Bound::Included(&from[..]), Bound::Excluded(&to[..]));
+                    table.collect(&index, statement, range, direction)
+                })?;
+                listed(rows.into_iter().map(|found| found.1))
+            }
+            "check" => {
+                let rows = self.statement(state, |table, statement| table.check(statement))?;
+                if words.get(1) != Some(&"rows") {
+                    let table = Table::new(self.relations, state.rels, state.padding);
+                    table.by_key.verify(|_, _| ())?;
+                    table.by_value.verify(|_, _| ())?;
+                    table.heap.verify()?;
+                }
+                format!("checked {rows}")
+            }
+            "vacuum" => {
+                let cut = Some(LockKey::relation(state.rels[0].0));
+                let memory = if words.get(1) == Some(&"small") { 64 } else { 1 << 20 };
+                let options = Options { memory, cut, ..Options::default() };
+                let report = self.relations.vacuum(state.rels[0], &state.rels[1..], options)?;
+                self.relations.purge_aborted(&state.rels[..1])?;
+                let Report { removed, reclaimed, entries, live, pages, cut, .. } = report;
+                format!("vacuumed {removed} {reclaimed} {entries} {live} {pages} {cut}")
+            }
+            "round" => {
+                let table =
+                    storage::vacuum::Table { oid: 1, heap: state.rels[0], indexes: state.rels[1..].to_vec(), rows: None };
+                format!("round {}", self.relations.vacuum_round(&Tables(vec![table]), &Settings::default())?)
+            }
+            "pages" => {
+                let [heap, key, value] = state.rels.map(|rel| self.relations.blocks(rel));
+                format!("pages {} {} {}", heap?, key?, value?)
+            }
+            "build" => self.build(state)?,
+            "tpcb" => {
+                let (count, seed, keys) = (number(1)?, number(2)?, number(3)?);
+                self.tpcb(state, count, seed as u64, keys)?
+            }
+            "lookups" => self.lookups(state, number(1)?, number(2)?)?,
+            "drop" => {
+                self.statement(state, |table, _| table.rels().into_iter().try_for_each(|rel| self.relations.drop_at_commit(rel)))?;
+                "ok".to_string()
+            }
+            "checkpoint" => {
+                self.storage.checkpoint()?;
+                "ok".to_string()
+            }
+            "horizon" => {
+                self.storage.transactions.renew_horizon();
+                "ok".to_string()
+            }
+            "usage" => {
+                let usage = self.relations.usage_of(state.rels[0]).unwrap_or_default();
+                format!(
+                    "usage inserted={} updated={} hot={} deleted={} dead={} pruned={}",
+                    usage.inserted, usage.updated, usage.hot_updated, usage.deleted, usage.dead, usage.pruned
+                )
+            }
+            _ => return Err(bad(line)),
+        })
+    }
+
+    /// Makes both indexes anew from the rows that are there, with so little memory that the sort spills.
+    fn build(&self, state: &mut State) -> Result<String> {
+        let relations = self.relations;
+        let old = state.rels;
+        let (rels, entries, levels) = self.statement(state, |table, _| {
+            let mut sorters = [Sorter::new(relations, 0), Sorter::new(relations, 0)];
+            let mut scan = table.heap.scan()?;
+            let mut rows = Vec::new();
+            while table.heap.visit_live(&mut scan, |root, row| rows.push((root, row.to_vec())))? {
+                for (root, bytes) in rows.drain(..) {
+                    let row = Row::decode(&bytes)?;
+                    sorters[0].push(&key_of(row.key), root)?;
+                    sorters[1].push(&key_of(row.value), root)?;
+                }
+            }
+            let mut rels = old;
+            let (mut entries, mut levels) = (0, 0);
+            for (at, sorter) in sorters.into_iter().enumerate() {
+                rels[at + 1] = relations.create()?;
+                let mut builder = relations.btree(rels[at + 1]).build(at == 0)?;
+                sorter.finish(|key, tid| match builder.push(key, tid)? {
+                    true => Ok(()),
+                    false => Err(Error::statement(sqlstate::UNIQUE_VIOLATION, "a key is there twice")),
+                })?;
+                let built = builder.finish()?;
+                (entries, levels) = (built.entries, built.levels);
+                relations.drop_at_commit(old[at + 1])?;
+            }
+            Ok((rels, entries, levels))
+        })?;
+        state.rels = rels;
+        Ok(format!("built {entries} {levels} {} {} {}", rels[0], rels[1], rels[2]))
+    }
+
+    /// Transactions like TPC-B's over one table: three rows are changed, of which the third is one of a few, and one is added.
+    fn tpcb(&self, state: &mut State, count: i64, seed: u64, keys: i64) -> Result<String> {
+        let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut next = move |limit: i64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % limit as u64) as i64
+        };
+        let mut retried = 0;
+        let start = clock::now();
+        for nth in 0..count {
+            // Always in the same order of groups, as in TPC-B: no deadlocks.
+            let (account, teller, branch) = (20 + next(keys - 20), 10 + next(10), next(10));
+            state.open = Some(Isolation::ReadCommitted);
+            let work = (|| {
+                for key in [account, teller, branch] {
+                    let there = self.statement(state, |table, statement| {
+                        table.update(statement, key, |row| Row { count: row.count + 1, ..*row })
+                    })?;
+                    assert!(there, "row {key} is missing");
+                }
+                let key = 1_000_000 + (seed as i64) * 1_000_000 + nth;
+                self.statement(state, |table, statement| table.insert(statement, &Row { key, value: account, count: 0 }))
+            })();
+            self.end(state);
+            match work {
+                Ok(()) => drop(self.relations.commit(Durability::Waited)?),
+                Err(error) if error.kind() == base::Kind::Retry => {
+                    retried += 1;
+                    self.relations.abort();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let ns = clock::now() - start;
+        Ok(format!("done {} {retried} {}", count - retried, ns / count.max(1) as u64))
+    }
+
+    /// Looks keys up, and answers how many nanoseconds one takes.
+    fn lookups(&self, state: &mut State, count: i64, keys: i64) -> Result<String> {
+        self.statement(state, |table, _| {
+            let mut random = 88172645463325252u64;
+            let start = clock::now();
+            for _ in 0..count {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                let key = (random % keys as u64) as i64;
+                let found = table.by_key.lookup(&key_of(key))?;
+                assert!(!found.tids().is_empty(), "key {key} is missing");
+            }
+            Ok(format!("ns {}", (clock::now() - start) / count as u64))
+        })
+    }
+}
+
+pub fn tests(tests: &mut Vec<Test>) {
+    for model in MODELS {
+        let name = format!("everything_once_{}_{}", model.0, model.1);
+        tests.push((name, Box::new(move || everything(&Setup::of(model)))));
+    }
+}
+
+/// One of everything, by one client.
+fn everything(setup: &Setup) {
+    let dir = Directory::new();
+    let server = Server::start(setup, &dir.0);
+    let mut client = server.connect();
+    client.ask("table 50");
+    for key in 0..300 {
+        client.expect(&format!("insert {} {}", key * 7 % 300, key % 10), "ok");
+    }
+    assert!(client.ask("insert 5 0").starts_with("error 23505"));
+    client.expect("get 5", "row 5 0");
+    client.expect("get 300", "none");
+    client.expect("bump 5", "ok");
+    client.expect("set 5 77", "ok");
+    client.expect("get 5", "row 77 1");
+    client.expect("move 5 500", "ok");
+    client.expect("get 5", "none");
+    client.expect("get 500", "row 77 1");
+    client.expect("values 77 78", "rows 500:77:1");
+    client.expect("insert 5 1", "ok");
+    client.expect("delete 5", "ok");
+    client.expect("delete 5", "none");
+    client.expect("check", "checked 300");
+    client.expect("begin rr", "ok");
+    client.expect("bump 6", "ok");
+    client.expect("bump 6", "ok");
+    client.expect("delete 6", "ok");
+    client.expect("get 6", "none");
+    client.expect("insert 6 9", "ok");
+    client.expect("get 6", "row 9 0");
+    client.expect("lock 7 4", "row 1 0");
+    client.expect("abort", "ok");
+    client.expect("get 6", "row 8 0");
+    client.expect("check", "checked 300");
+    for key in 100..200 {
+        client.expect(&format!("delete {key}"), "ok");
+    }
+    client.expect("horizon", "ok");
+    let vacuumed = client.ask("vacuum");
+    assert!(vacuumed.starts_with("vacuumed "), "{vacuumed}");
+    client.expect("check", "checked 200");
+    let built = client.ask("build");
+    assert!(built.starts_with("built 200 "), "{built}");
+    client.expect("check", "checked 200");
+    client.expect("load 1000 4000 3", "ok");
+    client.expect("check", "checked 3200");
+    client.expect("range 998 1003 fwd", "rows 1000:3:0 1001:3:0 1002:3:0");
+    client.expect("range 998 1003 bwd", "rows 1002:3:0 1001:3:0 1000:3:0");
+    client.expect("drop", "ok");
+    server.stop();
+}
