@@ -1,0 +1,222 @@
+//! Types that fit: casts that are written, casts that happen by themselves, and types that constants and parameters take.
+//!
+//! Rules
+//! 1. A string constant takes its type from where it stands: it is read as a value of that type while binding, so that a
+//!    bad one is an error with a place. A literal that became a slot is read when the statement is executed.
+//! 2. A client's parameter without a type takes that of the first place that says one.
+//! 3. What is constant and cannot change is computed here, once.
+
+use super::Binder;
+use super::tree::{Call, Expr, ExprKind, Origin, Parameter};
+use crate::plan::blob::Constant;
+use crate::types::cast::{self, Context, Method};
+use crate::types::function::Volatility;
+use crate::types::op::Op;
+use crate::types::{Datum, EvalCtx, Kind, Oid, Type, eval, table};
+use base::{Error, Result, sqlstate};
+
+impl Binder<'_> {
+    /// Casts an expression to a type and its modifier. Errors: `42846` when there is no such cast in the context.
+    pub(super) fn coerce(&mut self, expr: Expr, target: Type, context: Context, at: u32) -> Result<Expr> {
+        match self.try_coerce(expr, target, context, at)? {
+            Ok(expr) => Ok(expr),
+            Err(expr) => Err(cast::cannot_cast(expr.ty.oid, target.oid).at(self.position(at))),
+        }
+    }
+
+    /// Casts an expression if there is a cast in the context; else gives it back.
+    pub(super) fn try_coerce(
+        &mut self,
+        expr: Expr,
+        target: Type,
+        context: Context,
+        at: u32,
+    ) -> Result<std::result::Result<Expr, Expr>> {
+        let explicit = context == Context::Explicit;
+        if target.oid == Oid::UNKNOWN || target.oid == Oid::ANY {
+            return Ok(Ok(expr));
+        }
+        match expr.kind {
+            ExprKind::Untyped(number) => {
+                self.bound.client_types[usize::from(number)] = Some(target.oid);
+                let parameter = self.parameter(Type::plain(target.oid), Origin::Client(number));
+                return Ok(Ok(self.fit(parameter, target, explicit)));
+            }
+            ExprKind::Slot(slot) => {
+                table::row(target.oid)?;
+                if table::kind(target.oid) == Kind::Reg {
+                    // A name that has to be looked up: never without the literal itself.
+                    return Err(self.ask_for_literals());
+                }
+                let parameter = self.parameter(Type::plain(target.oid), Origin::Slot(slot));
+                return Ok(Ok(self.fit(parameter, target, explicit)));
+            }
+            _ => {}
+        }
+        if expr.ty.oid == target.oid {
+            return Ok(Ok(self.fit(expr, target, explicit)));
+        }
+        if expr.ty.oid == Oid::UNKNOWN
+            && let ExprKind::Constant(value) = &expr.kind
+        {
+            let value = self.read_constant(value, target, explicit, at)?;
+            return Ok(Ok(Expr::constant(value, target)));
+        }
+        let Some(method) = cast::find(expr.ty.oid, target.oid, context) else {
+            return Ok(Err(expr));
+        };
+        Ok(Ok(self.cast(expr, method, target, explicit)))
+    }
+
+    /// A cast by a method that is known.
+    pub(super) fn cast(&mut self, expr: Expr, method: Method, target: Type, explicit: bool) -> Expr {
+        match method {
+            Method::Relabel | Method::Op(Op::Identity) => {
+                let relabelled = Expr { ty: Type::plain(target.oid), ..expr };
+                self.fit(relabelled, target, explicit)
+            }
+            Method::Op(op) if op.is_external() => {
+                let call = Call {
+                    op,
+                    strict: true,
+                    volatility: Volatility::Stable,
+                    arguments: vec![expr],
+                    name: "cast",
+                    operator: false,
+                };
+                Expr { kind: ExprKind::Call(Box::new(call)), ty: target }
+            }
+            method => {
+                let numbers = |oid| table::by_oid(oid).is_some_and(|row| row.category == b'N');
+                let folds = numbers(expr.ty.oid) && numbers(target.oid);
+                if folds && let ExprKind::Constant(value) = &expr.kind {
+                    let mut ctx = EvalCtx { style: self.style(), ..EvalCtx::plain(self.arena) };
+                    let cast = cast::apply(method, expr.ty.oid, target, explicit, value.datum(), &mut ctx);
+                    if let Ok(datum) = cast {
+                        return Expr::constant(Constant::of(datum), target);
+                    }
+                }
+                Expr { kind: ExprKind::Cast(Box::new(expr), method, explicit), ty: target }
+            }
+        }
+    }
+
+    /// Fits a value that has the type already to the type's modifier.
+    fn fit(&mut self, expr: Expr, target: Type, explicit: bool) -> Expr {
+        if target.typmod < 0 || expr.ty.typmod == target.typmod {
+            return expr;
+        }
+        Expr { kind: ExprKind::Cast(Box::new(expr), Method::Relabel, explicit), ty: target }
+    }
+
+    /// A string constant, or null, as a value of a type.
+    fn read_constant(&mut self, value: &Constant, target: Type, explicit: bool, at: u32) -> Result<Constant> {
+        let Constant::Bytes(text) = value else { return Ok(Constant::Null) };
+        let row = table::row(target.oid)?;
+        if row.kind == Kind::Reg
+            && let Ok(text) = std::str::from_utf8(text)
+        {
+            self.bound.reusable = false;
+            let oid = self.catalog.read_reg(target.oid, text).map_err(|error| error.at(self.position(at)))?;
+            return Ok(Constant::Int(oid.0.into()));
+        }
+        if matches!(row.kind, Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz) && names_a_moment(text) {
+            self.bound.reusable = false;
+        }
+        let method = cast::find(Oid::UNKNOWN, target.oid, Context::Explicit).unwrap_or(Method::Text);
+        let mut ctx = EvalCtx { style: self.style(), ..EvalCtx::plain(self.arena) };
+        let datum = cast::apply(method, Oid::UNKNOWN, target, explicit, Datum::Bytes(text), &mut ctx);
+        match datum {
+            Ok(datum) => Ok(Constant::of(datum)),
+            Err(error) if error.position().is_none() => Err(error.at(self.position(at))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The parameter of that type and origin; made if it is new.
+    pub(super) fn parameter(&mut self, ty: Type, origin: Origin) -> Expr {
+        let parameter = Parameter { ty, origin };
+        let parameters = &mut self.bound.parameters;
+        let index = parameters.iter().position(|other| *other == parameter).unwrap_or_else(|| {
+            parameters.push(parameter);
+            parameters.len() - 1
+        });
+        Expr { kind: ExprKind::Parameter(index as u16), ty }
+    }
+
+    /// A condition: of type boolean, or `42804` with the clause's name.
+    pub(super) fn condition(&mut self, expr: Expr, clause: &str, at: u32) -> Result<Expr> {
+        match self.try_coerce(expr, Type::plain(Oid::BOOL), Context::Assignment, at)? {
+            Ok(expr) => Ok(expr),
+            Err(expr) => {
+                let ty = crate::types::typmod::format_type(Type::plain(expr.ty.oid));
+                let message = format!("argument of {clause} must be type boolean, not type {ty}");
+                Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).at(self.position(at)))
+            }
+        }
+    }
+
+    /// A value whose type nobody has said is a text.
+    pub(super) fn resolve_unknown(&mut self, expr: Expr, at: u32) -> Result<Expr> {
+        if expr.ty.oid != Oid::UNKNOWN {
+            return Ok(expr);
+        }
+        self.coerce(expr, Type::plain(Oid::TEXT), Context::Implicit, at)
+    }
+
+    /// Casts all to one type. `what` names the construct in errors.
+    pub(super) fn unify(&mut self, exprs: Vec<(Expr, u32)>, what: &str) -> Result<(Vec<Expr>, Type)> {
+        let types: Vec<Oid> = exprs.iter().map(|(expr, _)| expr.ty.oid).collect();
+        let at = exprs.first().map_or(0, |(_, at)| *at);
+        let oid = crate::types::resolve::common_type(&types, what).map_err(|error| error.at(self.position(at)))?;
+        // The modifier stays if all have the same.
+        let modifiers: Vec<i32> = exprs.iter().map(|(expr, _)| expr.ty.typmod).collect();
+        let same = types.iter().all(|&ty| ty == oid) && modifiers.windows(2).all(|pair| pair[0] == pair[1]);
+        let ty = Type { oid, typmod: if same { modifiers.first().copied().unwrap_or(-1) } else { -1 } };
+        let mut unified = Vec::with_capacity(exprs.len());
+        for (expr, at) in exprs {
+            unified.push(self.coerce(expr, ty, Context::Implicit, at)?);
+        }
+        Ok((unified, ty))
+    }
+
+    /// An operation; computed at once if it can be.
+    pub(super) fn call(&mut self, call: Call, ty: Type) -> Expr {
+        let constant = |expr: &Expr| matches!(expr.kind, ExprKind::Constant(_));
+        let folds = call.volatility == Volatility::Immutable
+            && !call.op.is_external()
+            && call.op != Op::Random
+            && !call.arguments.is_empty()
+            && call.arguments.iter().all(constant);
+        if folds && let Some(value) = self.compute(&call) {
+            return Expr::constant(value, ty);
+        }
+        Expr { kind: ExprKind::Call(Box::new(call)), ty }
+    }
+
+    /// The value of an operation on constants; none if it is an error, which is the execution's to report.
+    fn compute(&self, call: &Call) -> Option<Constant> {
+        let arguments: Vec<Datum<'_>> = call
+            .arguments
+            .iter()
+            .map(|argument| match &argument.kind {
+                ExprKind::Constant(value) => value.datum(),
+                _ => Datum::Null,
+            })
+            .collect();
+        if call.strict && arguments.iter().any(|argument| argument.is_null()) {
+            return Some(Constant::Null);
+        }
+        let mut ctx = EvalCtx { style: self.style(), ..EvalCtx::plain(self.arena) };
+        eval::eval(call.op, &arguments, &mut ctx).ok().map(Constant::of)
+    }
+}
+
+/// Does a date's text name a moment relative to now?
+fn names_a_moment(text: &[u8]) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["now", "today", "tomorrow", "yesterday"].iter().any(|word| {
+        let word = word.as_bytes();
+        text.windows(word.len()).any(|window| window == word)
+    })
+}

@@ -1,0 +1,243 @@
+//! Binding: from the syntax tree to a statement in which every name is a column, a type, a function.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`tree`] | the bound statement |
+//! | [`scope`] | where names are looked up |
+//! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
+//! | [`query`], [`from`], [`grouping`] | queries |
+//! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
+//! | [`walk`] | going over bound statements |
+//!
+//! Rules
+//! 1. Errors are PostgreSQL's, with SQLSTATE, words and place.
+//! 2. Binding reads the catalog and nothing else; it waits where the catalog must be read from disk, so it is not run on an
+//!    engine's own stack unless the catalog is at hand ([`crate::catalog`]).
+//! 3. Depth is bounded by the parser; recursion here follows the tree.
+
+pub mod coerce;
+pub mod expr;
+pub mod from;
+pub mod grouping;
+pub mod modify;
+pub mod name;
+pub mod query;
+pub mod scope;
+pub mod tree;
+pub mod walk;
+
+use crate::catalog::Catalog;
+use crate::lexer::{Literal, position};
+use crate::parser::ast::Statement;
+use crate::types::datetime::Style;
+use crate::types::{Arena, Oid, Type};
+use base::{Error, Result, sqlstate};
+use bumpalo::Bump;
+use grouping::Collected;
+use scope::Scope;
+use std::collections::BTreeMap;
+use tree::{Bound, Column, Expr, ExprKind, Root};
+
+/// What binding needs beside the tree.
+pub struct Binder<'b> {
+    pub(crate) catalog: &'b Catalog<'b>,
+    text: &'b str,
+    slots: &'b [Literal],
+    style: Style<'b>,
+    arena: &'b Arena,
+    bump: &'b Bump,
+    /// Parameters may be new; else only those with types.
+    new_parameters: bool,
+    bound: Bound,
+    grouping: Option<Collected>,
+    commons: Vec<KnownCommon>,
+    noted: BTreeMap<Column, u32>,
+    needs_literals: bool,
+}
+
+/// A common table that can be named.
+#[derive(Clone, Debug)]
+struct KnownCommon {
+    name: String,
+    number: u16,
+    columns: Vec<(String, Type)>,
+}
+
+/// What a statement is bound with.
+pub struct Setting<'b> {
+    /// What is known of tables and schemas.
+    pub catalog: &'b Catalog<'b>,
+    /// The text that the tree was made from, for places in errors.
+    pub text: &'b str,
+    /// The constants that became slots, in text order.
+    pub slots: &'b [Literal],
+    /// The session's settings, for constants.
+    pub style: Style<'b>,
+    /// The types of parameters that the client said; zero where it did not.
+    pub client_types: &'b [Oid],
+    /// Whether there may be more parameters than these.
+    pub new_parameters: bool,
+}
+
+/// Why a statement was not bound.
+#[derive(Debug)]
+pub enum Unbound {
+    /// It is wrong.
+    Error(Error),
+    /// A literal decides about its meaning: bind again with the literals in place.
+    NeedsLiterals,
+}
+
+impl<'b> Binder<'b> {
+    fn new(setting: &Setting<'b>, arena: &'b Arena, bump: &'b Bump) -> Binder<'b> {
+        let known = |oid: &Oid| Some(*oid).filter(|oid| !oid.is_none() && *oid != Oid::UNKNOWN);
+        Binder {
+            catalog: setting.catalog,
+            text: setting.text,
+            slots: setting.slots,
+            style: setting.style,
+            arena,
+            bump,
+            new_parameters: setting.new_parameters,
+            bound: Bound {
+                client_types: setting.client_types.iter().map(known).collect(),
+                reusable: true,
+                ..Bound::default()
+            },
+            grouping: None,
+            commons: Vec::new(),
+            noted: BTreeMap::new(),
+            needs_literals: false,
+        }
+    }
+
+    fn style(&self) -> Style<'b> {
+        self.style
+    }
+
+    /// The place of a byte, as clients are told it.
+    pub(crate) fn position(&self, at: u32) -> u32 {
+        position(self.text, at as usize)
+    }
+
+    #[cold]
+    pub(crate) fn unsupported(&self, what: &str, at: u32) -> Error {
+        Error::unsupported(format!("{what} is not supported"))
+            .hint("The server's manual lists the statements and clauses that are supported.")
+            .at(self.position(at))
+    }
+
+    /// The slot of the constant that stands at a byte, if it became one.
+    fn slot_at(&self, at: u32) -> Option<u16> {
+        let index = self.slots.binary_search_by_key(&at, |literal| literal.start).ok()?;
+        Some(self.slots[index].slot)
+    }
+
+    #[cold]
+    fn ask_for_literals(&mut self) -> Error {
+        self.needs_literals = true;
+        Error::statement(sqlstate::INTERNAL_ERROR, "the statement is to be bound with its literals")
+    }
+
+    /// Remembers where a column was named, for errors about grouping.
+    fn note_column(&mut self, expr: &Expr, at: u32) {
+        if let ExprKind::Column(column) = expr.kind {
+            self.noted.entry(column).or_insert(at);
+        }
+    }
+
+    fn finish<T>(mut self, root: Result<T>) -> std::result::Result<(Bound, T), Unbound> {
+        match root {
+            Ok(root) => {
+                if let Some(number) = self.bound.client_types.iter().position(Option::is_none) {
+                    let message = format!("could not determine data type of parameter ${}", number + 1);
+                    return Err(Unbound::Error(Error::statement(sqlstate::INDETERMINATE_DATATYPE, message)));
+                }
+                self.bound.shared = self.bound.shared.max(0);
+                Ok((self.bound, root))
+            }
+            Err(_) if self.needs_literals => Err(Unbound::NeedsLiterals),
+            Err(error) => Err(Unbound::Error(error)),
+        }
+    }
+}
+
+/// Binds a query or a statement that changes rows.
+pub fn bind(
+    statement: &Statement<'_>,
+    setting: &Setting<'_>,
+    arena: &Arena,
+    bump: &Bump,
+) -> std::result::Result<(Bound, Root), Unbound> {
+    let mut binder = Binder::new(setting, arena, bump);
+    let root = match statement {
+        Statement::Query(query) => binder.query(query, None, true).map(Root::Query),
+        Statement::Insert(insert) => binder.insert(insert).map(|root| Root::Modification(Box::new(root))),
+        Statement::Update(update) => binder.update(update).map(|root| Root::Modification(Box::new(root))),
+        Statement::Delete(delete) => binder.delete(delete).map(|root| Root::Modification(Box::new(root))),
+        Statement::Utility(_) => Err(Error::unsupported("a utility statement has no plan")),
+    };
+    binder.finish(root)
+}
+
+/// Binds expressions without columns, each to a type: the arguments of `EXECUTE`.
+pub fn bind_values(
+    exprs: &[crate::parser::ast::Expr<'_>],
+    types: &[Oid],
+    setting: &Setting<'_>,
+    arena: &Arena,
+    bump: &Bump,
+) -> Result<(Bound, Root)> {
+    let mut binder = Binder::new(setting, arena, bump);
+    let root = binder.argument_query(exprs, types);
+    match binder.finish(root) {
+        Ok((bound, query)) => Ok((bound, Root::Query(query))),
+        Err(Unbound::Error(error)) => Err(error),
+        Err(Unbound::NeedsLiterals) => Err(Error::unsupported("a literal of this kind here")),
+    }
+}
+
+impl Binder<'_> {
+    /// `VALUES (…)` with the arguments cast to the parameters' types.
+    fn argument_query(&mut self, exprs: &[crate::parser::ast::Expr<'_>], types: &[Oid]) -> Result<tree::Query> {
+        let mut row = Vec::with_capacity(exprs.len());
+        let mut targets = Vec::with_capacity(exprs.len());
+        for (index, (expr, oid)) in exprs.iter().zip(types).enumerate() {
+            let bound = self.expr(expr, &Scope::EMPTY, expr::Clause::Execute)?;
+            let source = bound.ty.oid;
+            let ty = Type::plain(*oid);
+            let Ok(bound) = self.try_coerce(bound, ty, crate::types::cast::Context::Assignment, expr.at)? else {
+                let (from, to) = (Type::plain(source), ty);
+                let message = format!(
+                    "parameter ${} of type {} cannot be coerced to the expected type {}",
+                    index + 1,
+                    crate::types::typmod::format_type(from),
+                    crate::types::typmod::format_type(to)
+                );
+                return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message)
+                    .hint("You will need to rewrite or cast the expression.")
+                    .at(self.position(expr.at)));
+            };
+            row.push(bound);
+            targets.push(tree::Target {
+                name: String::new(),
+                expr: Expr::constant(crate::plan::blob::Constant::Null, ty),
+            });
+        }
+        let columns = targets.iter().map(|target| (String::new(), target.expr.ty)).collect();
+        let relation = tree::Relation { name: String::new(), columns, source: tree::Source::Computed };
+        let output = self.relation(relation, 0)?;
+        let visible = targets.len();
+        Ok(tree::Query {
+            body: tree::Body::Values(vec![row]),
+            output,
+            targets,
+            visible,
+            distinct: None,
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            locking: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,544 @@
+//! `INSERT`, `UPDATE`, `DELETE`: the query that gives the rows, and what is done with each.
+//!
+//! The query of an `INSERT` gives a value for every column of the table; that of an `UPDATE` the same and the row's place;
+//! that of a `DELETE` the row's place. So whoever executes needs no expression beside the query's, but for checks and
+//! `RETURNING`, which refer to the relation of the new row.
+//!
+//! Rules
+//! 1. Values are cast to their columns' types as assignments are (`42804` if they cannot be).
+//! 2. Defaults and checks are stored as texts and bound here, each time.
+
+use super::Binder;
+use super::expr::Clause;
+use super::query::conjuncts;
+use super::scope::{Item, Namespace, Scope, ScopeColumn};
+use super::tree::{
+    Body, ConflictRule, Expr, ExprKind, From, Modification, ModificationKind, Query, ROW_ID, Relation, RelationId,
+    Select, Source, Target,
+};
+use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
+use crate::parser::{self, ast};
+use crate::plan::blob::Constant;
+use crate::types::cast::Context;
+use crate::types::{Oid, Type, typmod};
+use base::{Error, Result, sqlstate};
+use std::sync::Arc;
+
+/// The type of a row's place, as an expression: a number.
+const ROW_ID_TYPE: Type = Type::plain(Oid::INT8);
+
+impl Binder<'_> {
+    /// Binds an `INSERT`.
+    pub(super) fn insert(&mut self, insert: &ast::Insert<'_>) -> Result<Modification> {
+        self.with(insert.with, false, None)?;
+        let (relation, table) = self.target(insert.table, insert.alias, "insert into")?;
+        let columns = self.insert_columns(insert, &table)?;
+        let query = match insert.source {
+            None => self.insert_rows(&[&[]], &[], &table)?,
+            Some(source) => match plain_values(source) {
+                Some(rows) => {
+                    self.with(source.with, source.recursive, None)?;
+                    self.insert_rows(rows, &columns, &table)?
+                }
+                None => self.insert_query(source, &columns, &table, insert.at)?,
+            },
+        };
+        let new = self.row_relation(relation, &table)?;
+        let values = columns_to_targets(&table);
+        let checks = self.checks(&table, new)?;
+        let conflict = match insert.conflict {
+            Some(conflict) => Some(self.conflict(conflict, relation, &table)?),
+            None => None,
+        };
+        let namespace = self.named(new, relation, None);
+        let returning = self.returning(insert.returning, &namespace)?;
+        let kind = ModificationKind::Insert;
+        Ok(Modification { kind, table, relation, new, query, values, checks, returning, conflict })
+    }
+
+    /// Binds an `UPDATE`.
+    pub(super) fn update(&mut self, update: &ast::Update<'_>) -> Result<Modification> {
+        self.with(update.with, false, None)?;
+        let (relation, table) = self.target(update.table, update.alias, "update")?;
+        let mut namespace = self.named(relation, relation, None);
+        let (mut from, offers) = self.from(update.from, None)?;
+        let others = offers.clone();
+        namespace.append(offers)?;
+        from.insert(0, From::Relation(relation));
+        let scope = Scope { namespace: &namespace, parent: None };
+        let mut filter = Vec::new();
+        if let Some(condition) = update.filter {
+            let bound = self.expr(condition, &scope, Clause::Where)?;
+            conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
+        }
+        let assigned = self.assignments(update.assignments, &table, &scope)?;
+        let mut targets = Vec::with_capacity(table.columns.len() + 1);
+        for (index, column) in table.visible() {
+            let new = assigned.iter().find(|(assigned, _)| *assigned == index).map(|(_, value)| value.clone());
+            let expr = new.unwrap_or_else(|| Expr::column(relation, index as u16, column.ty));
+            targets.push(Target { name: column.name.clone(), expr });
+        }
+        let query = self.row_query(from, filter, targets, relation, update.at)?;
+        let new = self.row_relation(relation, &table)?;
+        let values = columns_to_targets(&table);
+        let checks = self.checks(&table, new)?;
+        let mut offered = self.named(new, relation, None);
+        offered.append(others)?;
+        let returning = self.returning(update.returning, &offered)?;
+        let kind = ModificationKind::Update;
+        Ok(Modification { kind, table, relation, new, query, values, checks, returning, conflict: None })
+    }
+
+    /// Binds a `DELETE`.
+    pub(super) fn delete(&mut self, delete: &ast::Delete<'_>) -> Result<Modification> {
+        self.with(delete.with, false, None)?;
+        let (relation, table) = self.target(delete.table, delete.alias, "delete from")?;
+        let mut namespace = self.named(relation, relation, None);
+        let (mut from, offers) = self.from(delete.using, None)?;
+        namespace.append(offers)?;
+        from.insert(0, From::Relation(relation));
+        let scope = Scope { namespace: &namespace, parent: None };
+        let mut filter = Vec::new();
+        if let Some(condition) = delete.filter {
+            let bound = self.expr(condition, &scope, Clause::Where)?;
+            conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
+        }
+        let query = self.row_query(from, filter, Vec::new(), relation, delete.at)?;
+        let returning = self.returning(delete.returning, &namespace)?;
+        Ok(Modification {
+            kind: ModificationKind::Delete,
+            values: vec![None; table.columns.len()],
+            table,
+            relation,
+            new: relation,
+            query,
+            checks: Vec::new(),
+            returning,
+            conflict: None,
+        })
+    }
+
+    // ---- the table
+
+    /// The table that a statement changes.
+    fn target(
+        &mut self,
+        path: ast::Path<'_>,
+        alias: Option<ast::Name<'_>>,
+        verb: &str,
+    ) -> Result<(RelationId, Arc<TableDef>)> {
+        let relation = self.table_relation(path)?;
+        let Source::Table(table) = &self.bound.relations[relation as usize].source else {
+            return Err(Error::unsupported("this relation cannot be changed"));
+        };
+        let table = table.clone();
+        if !matches!(table.rows, Rows::Stored(_)) {
+            let message = format!("cannot {verb} view \"{}\"", table.name);
+            return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .detail("The server makes the rows of this view."));
+        }
+        if let Some(alias) = alias {
+            self.bound.relations[relation as usize].name = alias.text.to_owned();
+        }
+        Ok((relation, table))
+    }
+
+    /// A namespace of one relation, under the name of another.
+    fn named(&self, relation: RelationId, named_as: RelationId, name: Option<&str>) -> Namespace {
+        let found = &self.bound.relations[relation as usize];
+        let columns: Vec<ScopeColumn> = found
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, (name, _))| !name.is_empty())
+            .map(|(index, (name, ty))| ScopeColumn {
+                name: name.clone(),
+                expr: Expr::column(relation, index as u16, *ty),
+            })
+            .collect();
+        let known = &self.bound.relations[named_as as usize];
+        let item = Item {
+            name: name.unwrap_or(&known.name).to_owned(),
+            schema: None,
+            columns: columns.clone(),
+            relation: Some(relation),
+            is_table: true,
+        };
+        Namespace { columns, items: vec![item] }
+    }
+
+    /// The relation of a new row.
+    fn row_relation(&mut self, relation: RelationId, table: &TableDef) -> Result<RelationId> {
+        let columns = table
+            .columns
+            .iter()
+            .map(|column| (if column.dropped { String::new() } else { column.name.clone() }, column.ty))
+            .collect();
+        let name = self.bound.relations[relation as usize].name.clone();
+        self.relation(Relation { name, columns, source: Source::Computed }, 0)
+    }
+
+    fn find_column(&self, table: &TableDef, name: &ast::Name<'_>) -> Result<usize> {
+        table.column(name.text).ok_or_else(|| {
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
+            Error::statement(sqlstate::UNDEFINED_COLUMN, message).at(self.position(name.at))
+        })
+    }
+
+    // ---- INSERT
+
+    /// The columns that values are given for.
+    fn insert_columns(&self, insert: &ast::Insert<'_>, table: &TableDef) -> Result<Vec<usize>> {
+        if insert.columns.is_empty() {
+            return Ok(table.visible().map(|(index, _)| index).collect());
+        }
+        let mut columns = Vec::with_capacity(insert.columns.len());
+        for name in insert.columns {
+            let index = self.find_column(table, name)?;
+            if columns.contains(&index) {
+                let message = format!("column \"{}\" specified more than once", name.text);
+                return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message).at(self.position(name.at)));
+            }
+            columns.push(index);
+        }
+        Ok(columns)
+    }
+
+    fn insert_rows(
+        &mut self,
+        rows: &[&[ast::Expr<'_>]],
+        columns: &[usize],
+        table: &TableDef,
+    ) -> Result<Query> {
+        let mut bound = Vec::with_capacity(rows.len());
+        for row in rows {
+            if let Some(extra) = row.get(columns.len()) {
+                return Err(Error::statement(
+                    sqlstate::SYNTAX_ERROR,
+                    "INSERT has more expressions than target columns",
+                )
+                .at(self.position(extra.at)));
+            }
+            if row.len() != rows[0].len() {
+                let at = row.first().map_or(0, |expr| expr.at);
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length")
+                    .at(self.position(at)));
+            }
+            let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
+            for (expr, &column) in row.iter().zip(columns) {
+                if matches!(expr.kind, ast::ExprKind::Default) {
+                    continue;
+                }
+                let value = self.expr(expr, &Scope::EMPTY, Clause::Values)?;
+                values[column] = Some(self.assign(value, table, column, expr.at)?);
+            }
+            let mut row = Vec::with_capacity(table.columns.len());
+            for (column, _) in table.visible() {
+                row.push(match values[column].take() {
+                    Some(value) => value,
+                    None => self.default(table, column)?,
+                });
+            }
+            bound.push(row);
+        }
+        let targets = table
+            .visible()
+            .map(|(_, column)| Target {
+                name: column.name.clone(),
+                expr: Expr::constant(Constant::Null, column.ty),
+            })
+            .collect();
+        self.plain_query(Body::Values(bound), targets)
+    }
+
+    fn insert_query(
+        &mut self,
+        source: &ast::Query<'_>,
+        columns: &[usize],
+        table: &TableDef,
+        at: u32,
+    ) -> Result<Query> {
+        let query = self.query(source, None, false)?;
+        if query.visible > columns.len() {
+            return Err(Error::statement(
+                sqlstate::SYNTAX_ERROR,
+                "INSERT has more expressions than target columns",
+            )
+            .at(self.position(at)));
+        }
+        // Another query around it casts the values and adds the defaults.
+        let relation = query.output;
+        let given: Vec<Expr> = query.targets[..query.visible]
+            .iter()
+            .enumerate()
+            .map(|(index, target)| match &target.expr.kind {
+                // A string whose type nobody has said takes the column's.
+                ExprKind::Constant(_) | ExprKind::Slot(_) | ExprKind::Untyped(_)
+                    if target.expr.ty.oid == Oid::UNKNOWN && query.distinct.is_none() =>
+                {
+                    target.expr.clone()
+                }
+                _ => Expr::column(relation, index as u16, target.expr.ty),
+            })
+            .collect();
+        let mut query = query;
+        for index in 0..query.visible {
+            if query.targets[index].expr.ty.oid == Oid::UNKNOWN {
+                let null = Expr::constant(Constant::Null, Type::plain(Oid::TEXT));
+                query.targets[index].expr = null;
+                self.bound.relations[relation as usize].columns[index].1 = Type::plain(Oid::TEXT);
+            }
+        }
+        self.bound.relations[relation as usize].source = Source::Query(Box::new(query));
+        let mut targets = Vec::with_capacity(table.columns.len());
+        for (column, definition) in table.visible() {
+            let value = columns.iter().position(|&given| given == column).and_then(|index| given.get(index));
+            let expr = match value {
+                Some(value) => self.assign(value.clone(), table, column, at)?,
+                None => self.default(table, column)?,
+            };
+            targets.push(Target { name: definition.name.clone(), expr });
+        }
+        let select = Select { from: vec![From::Relation(relation)], ..Select::default() };
+        self.plain_query(Body::Select(select), targets)
+    }
+
+    fn plain_query(&mut self, body: Body, targets: Vec<Target>) -> Result<Query> {
+        let columns = targets.iter().map(|target| (target.name.clone(), target.expr.ty)).collect();
+        let output =
+            self.relation(Relation { name: String::new(), columns, source: Source::Computed }, 0)?;
+        let visible = targets.len();
+        Ok(Query { body, output, targets, visible, ..Query::empty() })
+    }
+
+    /// A query whose last target is the place of a table's row.
+    fn row_query(
+        &mut self,
+        from: Vec<From>,
+        filter: Vec<Expr>,
+        mut targets: Vec<Target>,
+        relation: RelationId,
+        _at: u32,
+    ) -> Result<Query> {
+        targets.push(Target { name: String::new(), expr: Expr::column(relation, ROW_ID, ROW_ID_TYPE) });
+        self.plain_query(Body::Select(Select { from, filter, grouping: None }), targets)
+    }
+
+    /// A value for a column.
+    fn assign(&mut self, value: Expr, table: &TableDef, column: usize, at: u32) -> Result<Expr> {
+        let definition = &table.columns[column];
+        match self.try_coerce(value, definition.ty, Context::Assignment, at)? {
+            Ok(value) => Ok(value),
+            Err(value) => {
+                let message = format!(
+                    "column \"{}\" is of type {} but expression is of type {}",
+                    definition.name,
+                    typmod::format_type(Type::plain(definition.ty.oid)),
+                    typmod::format_type(Type::plain(value.ty.oid))
+                );
+                Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message)
+                    .hint("You will need to rewrite or cast the expression.")
+                    .at(self.position(at)))
+            }
+        }
+    }
+
+    /// The default of a column: null if it has none.
+    pub(super) fn default(&mut self, table: &TableDef, column: usize) -> Result<Expr> {
+        let definition = &table.columns[column];
+        let Some(text) = &definition.default else {
+            return Ok(Expr::constant(Constant::Null, definition.ty));
+        };
+        self.stored(text, |binder, expr| {
+            let bound = binder.expr(expr, &Scope::EMPTY, Clause::Default)?;
+            binder.assign(bound, table, column, 0)
+        })
+    }
+
+    /// Binds an expression that is stored with a table.
+    fn stored<T>(
+        &mut self,
+        text: &str,
+        bind: impl FnOnce(&mut Self, &ast::Expr<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let text = self.bump.alloc_str(text);
+        let expr = parser::parse_expr(text, self.bump)?;
+        // The stored text has no slots, and places in it mean nothing to the user.
+        let (own_text, own_slots) = (self.text, self.slots);
+        self.text = text;
+        self.slots = &[];
+        let bound = bind(self, &expr);
+        self.text = own_text;
+        self.slots = own_slots;
+        bound
+    }
+
+    fn checks(&mut self, table: &TableDef, new: RelationId) -> Result<Vec<(String, Expr)>> {
+        let mut checks = Vec::new();
+        for constraint in &table.constraints {
+            let ConstraintKind::Check(text) = &constraint.kind else { continue };
+            let namespace = self.named(new, new, Some(&table.name));
+            let scope = Scope { namespace: &namespace, parent: None };
+            let check = self.stored(text, |binder, expr| {
+                let bound = binder.expr(expr, &scope, Clause::Check)?;
+                binder.condition(bound, "CHECK", 0)
+            })?;
+            checks.push((constraint.name.clone(), check));
+        }
+        Ok(checks)
+    }
+
+    fn returning(&mut self, items: &[ast::SelectItem<'_>], namespace: &Namespace) -> Result<Vec<Target>> {
+        let scope = Scope { namespace, parent: None };
+        let mut targets = self.targets(items, &scope, Clause::Returning)?;
+        for target in &mut targets {
+            let expr = std::mem::replace(&mut target.expr, Expr::constant(Constant::Null, Type::plain(Oid::TEXT)));
+            target.expr = self.resolve_unknown(expr, 0)?;
+        }
+        Ok(targets)
+    }
+
+    // ---- UPDATE
+
+    fn assignments(
+        &mut self,
+        assignments: &[ast::Assignment<'_>],
+        table: &TableDef,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<(usize, Expr)>> {
+        let mut assigned: Vec<(usize, Expr)> = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            let values: Vec<ast::Expr<'_>> = match (assignment.multiple, assignment.value.kind) {
+                (false, _) => vec![assignment.value],
+                (true, ast::ExprKind::Row(items)) => items.to_vec(),
+                (true, _) if assignment.columns.len() == 1 => vec![assignment.value],
+                (true, _) => return Err(self.unsupported("a subquery that gives several columns", assignment.value.at)),
+            };
+            if values.len() != assignment.columns.len() {
+                return Err(Error::statement(
+                    sqlstate::SYNTAX_ERROR,
+                    "number of columns does not match number of values",
+                )
+                .at(self.position(assignment.value.at)));
+            }
+            for (name, value) in assignment.columns.iter().zip(values) {
+                let column = self.find_column(table, name)?;
+                if assigned.iter().any(|(other, _)| *other == column) {
+                    let message = format!("multiple assignments to same column \"{}\"", name.text);
+                    return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)));
+                }
+                let value = match value.kind {
+                    ast::ExprKind::Default => self.default(table, column)?,
+                    _ => {
+                        let at = value.at;
+                        let value = self.expr(&value, scope, Clause::Update)?;
+                        self.assign(value, table, column, at)?
+                    }
+                };
+                assigned.push((column, value));
+            }
+        }
+        Ok(assigned)
+    }
+
+    // ---- ON CONFLICT
+
+    fn conflict(
+        &mut self,
+        conflict: &ast::Conflict<'_>,
+        relation: RelationId,
+        table: &Arc<TableDef>,
+    ) -> Result<ConflictRule> {
+        let index = self.inferred_index(conflict, table)?;
+        let excluded = self.row_relation(relation, table)?;
+        let Some(assignments) = conflict.assignments else {
+            return Ok(ConflictRule { index, update: None, filter: Vec::new(), excluded });
+        };
+        if index.is_none() {
+            let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message)
+                .hint("For example, ON CONFLICT (column_name).")
+                .at(self.position(conflict.at)));
+        }
+        let mut namespace = self.named(relation, relation, None);
+        let mut offers = self.named(excluded, relation, Some("excluded"));
+        // The columns of both have the same names; bare names are the table's.
+        offers.columns.clear();
+        namespace.append(offers)?;
+        let scope = Scope { namespace: &namespace, parent: None };
+        let assigned = self.assignments(assignments, table, &scope)?;
+        let update = assigned.into_iter().map(|(column, value)| (column as u16, value)).collect();
+        let mut filter = Vec::new();
+        if let Some(condition) = conflict.filter {
+            let bound = self.expr(condition, &scope, Clause::Where)?;
+            conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
+        }
+        Ok(ConflictRule { index, update: Some(update), filter, excluded })
+    }
+
+    fn inferred_index(&self, conflict: &ast::Conflict<'_>, table: &TableDef) -> Result<Option<Oid>> {
+        if let Some(name) = conflict.constraint {
+            let index = table.constraints.iter().find(|constraint| constraint.name == name.text);
+            return match index.map(|constraint| &constraint.kind) {
+                Some(ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index)) => Ok(Some(*index)),
+                _ => {
+                    let message = format!("constraint \"{}\" for table \"{}\" does not exist", name.text, table.name);
+                    Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message).at(self.position(name.at)))
+                }
+            };
+        }
+        if conflict.columns.is_empty() {
+            return Ok(None);
+        }
+        if conflict.target_filter.is_some() {
+            return Err(self.unsupported("ON CONFLICT with the predicate of a partial index", conflict.at));
+        }
+        let mut wanted = Vec::with_capacity(conflict.columns.len());
+        for expr in conflict.columns {
+            let ast::ExprKind::Column([name]) = expr.kind else {
+                return Err(self.unsupported("ON CONFLICT on an expression", expr.at));
+            };
+            wanted.push(self.find_column(table, name)? as u16);
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let found = table.indexes.iter().find(|index| {
+            let mut columns: Vec<u16> = index.columns.iter().map(|column| column.column).collect();
+            columns.sort_unstable();
+            index.unique && columns == wanted
+        });
+        match found {
+            Some(index) => Ok(Some(index.oid)),
+            None => {
+                let message =
+                    "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+                Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(conflict.at)))
+            }
+        }
+    }
+}
+
+/// The rows of a `VALUES` that has nothing around it.
+fn plain_values<'a>(query: &ast::Query<'a>) -> Option<&'a [&'a [ast::Expr<'a>]]> {
+    match query.body {
+        ast::Body::Values(rows)
+            if query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none() =>
+        {
+            Some(rows)
+        }
+        _ => None,
+    }
+}
+
+/// For each column of a table the target that is its new value: targets stand for the columns that are visible.
+fn columns_to_targets(table: &TableDef) -> Vec<Option<u16>> {
+    let mut next = 0;
+    let mut take = |dropped: bool| {
+        if dropped {
+            return None;
+        }
+        next += 1;
+        Some(next - 1)
+    };
+    table.columns.iter().map(|column| take(column.dropped)).collect()
+}

@@ -1,0 +1,691 @@
+//! Queries: `SELECT`, `VALUES`, operations on sets, and what goes around them.
+//!
+//! Rules
+//! 1. `ORDER BY` looks among the results first, `GROUP BY` among the columns of `FROM` first: SQL's two rules.
+//! 2. What is sorted by and not shown is a target behind the shown ones.
+
+use super::expr::Clause;
+use super::grouping::{Collected, Rewriting};
+use super::scope::{Namespace, Scope};
+use super::tree::{
+    Body, Expr, ExprKind, From, Grouping, Query, Relation, RelationId, RowLock, Select, SortKey, Source, Target,
+};
+use super::{Binder, KnownCommon};
+use crate::parser::ast::{self, Distinct, SelectItem, SetOperation, SortItem};
+use crate::plan::blob::Constant;
+use crate::types::cast::Context;
+use crate::types::{Oid, Type};
+use base::{Error, Result, sqlstate};
+
+/// The most columns a result has.
+const TARGETS_MAX: usize = 1664;
+
+impl Query {
+    /// A query without anything, to stand in while another is worked on.
+    pub(crate) fn empty() -> Query {
+        Query {
+            body: Body::Values(Vec::new()),
+            output: 0,
+            targets: Vec::new(),
+            visible: 0,
+            distinct: None,
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            locking: Vec::new(),
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// Binds a query. Without `resolve`, strings whose type nobody has said stay `unknown`.
+    pub(super) fn query(&mut self, query: &ast::Query<'_>, parent: Option<&Scope<'_>>, resolve: bool) -> Result<Query> {
+        let commons = self.commons.len();
+        self.with(query.with, query.recursive, parent)?;
+        let bound = self.query_body(query, parent, resolve);
+        self.commons.truncate(commons);
+        bound
+    }
+
+    fn query_body(&mut self, query: &ast::Query<'_>, parent: Option<&Scope<'_>>, resolve: bool) -> Result<Query> {
+        match query.body {
+            ast::Body::Select(select) => self.select(query, select, parent, resolve),
+            ast::Body::Nested(inner) => {
+                let bound = self.query(inner, parent, resolve)?;
+                if query.order_by.is_empty()
+                    && query.limit.is_none()
+                    && query.offset.is_none()
+                    && query.locking.is_empty()
+                {
+                    return Ok(bound);
+                }
+                let relation = bound.output;
+                let targets = self.forwarded(relation, bound.visible);
+                self.bound.relations[relation as usize].source = Source::Query(Box::new(bound));
+                let select = Select { from: vec![From::Relation(relation)], ..Select::default() };
+                self.finish_outer(query, Body::Select(select), targets, parent)
+            }
+            ast::Body::Values(rows) => {
+                let (rows, targets) = self.values(rows, parent, resolve)?;
+                self.finish_outer(query, Body::Values(rows), targets, parent)
+            }
+            ast::Body::Operation { operation, all, operands } => {
+                let (body, targets) = self.operation(operation, all, operands, query.at, parent)?;
+                self.finish_outer(query, body, targets, parent)
+            }
+        }
+    }
+
+    /// Targets that are the columns of a relation.
+    fn forwarded(&self, relation: RelationId, count: usize) -> Vec<Target> {
+        let columns = self.bound.relations[relation as usize].columns.iter().take(count).enumerate();
+        columns
+            .map(|(index, (name, ty))| Target {
+                name: name.clone(),
+                expr: Expr::column(relation, index as u16, *ty),
+            })
+            .collect()
+    }
+
+    /// Makes the relation of a query's results.
+    fn output(&mut self, targets: &[Target], visible: usize, at: u32) -> Result<RelationId> {
+        if visible > TARGETS_MAX {
+            let message = format!("target lists can have at most {TARGETS_MAX} entries");
+            return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message).at(self.position(at)));
+        }
+        let columns = targets.iter().map(|target| (target.name.clone(), target.expr.ty)).collect();
+        self.relation(Relation { name: String::new(), columns, source: Source::Computed }, at)
+    }
+
+    /// A query around a body that is no `SELECT`: only the results can be named in `ORDER BY`.
+    fn finish_outer(
+        &mut self,
+        query: &ast::Query<'_>,
+        body: Body,
+        targets: Vec<Target>,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Query> {
+        let visible = targets.len();
+        let mut order_by = Vec::with_capacity(query.order_by.len());
+        for item in query.order_by {
+            let target = match self.output_reference(&item.expr, &targets, visible, "ORDER BY")? {
+                Some(target) => target,
+                None => {
+                    return Err(Error::unsupported("invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                        .detail("Only result column names can be used, not expressions or functions.")
+                        .hint(
+                            "Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+                        )
+                        .at(self.position(item.expr.at)));
+                }
+            };
+            order_by.push(sort_key(item, target));
+        }
+        let scope = Scope { namespace: &Namespace::default(), parent };
+        let (limit, offset) = self.limits(query, &scope)?;
+        if let Some(locking) = query.locking.first() {
+            return Err(self.unsupported("FOR UPDATE of a query that is no simple SELECT", locking.at));
+        }
+        let output = self.output(&targets, visible, query.at)?;
+        Ok(Query { body, output, targets, visible, distinct: None, order_by, limit, offset, locking: Vec::new() })
+    }
+
+    fn limits(&mut self, query: &ast::Query<'_>, scope: &Scope<'_>) -> Result<(Option<Expr>, Option<Expr>)> {
+        let limit = match query.limit {
+            Some(limit) if !matches!(limit.kind, ast::ExprKind::Null) => {
+                Some(self.count_of(limit, scope, Clause::Limit)?)
+            }
+            _ => None,
+        };
+        let offset = match query.offset {
+            Some(offset) if !matches!(offset.kind, ast::ExprKind::Null) => {
+                Some(self.count_of(offset, scope, Clause::Offset)?)
+            }
+            _ => None,
+        };
+        Ok((limit, offset))
+    }
+
+    // ---- WITH
+
+    /// Binds common tables; they are known until the caller forgets them.
+    pub(super) fn with(
+        &mut self,
+        tables: &[ast::CommonTable<'_>],
+        recursive: bool,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<()> {
+        for (index, table) in tables.iter().enumerate() {
+            if recursive {
+                return Err(self.unsupported("WITH RECURSIVE", table.name.at));
+            }
+            if tables[..index].iter().any(|other| other.name.text == table.name.text) {
+                let message = format!("WITH query name \"{}\" specified more than once", table.name.text);
+                return Err(Error::statement(sqlstate::DUPLICATE_ALIAS, message).at(self.position(table.name.at)));
+            }
+            let ast::Statement::Query(query) = table.statement else {
+                return Err(self.unsupported("a statement that changes rows in WITH", table.name.at));
+            };
+            let first = self.bound.relations.len() as RelationId;
+            let grouping = self.grouping.take();
+            let query = self.query(query, parent, true);
+            self.grouping = grouping;
+            let query = query?;
+            let mut columns = self.bound.relations[query.output as usize].columns.clone();
+            columns.truncate(query.visible);
+            if table.columns.len() > columns.len() {
+                let message = format!(
+                    "WITH query \"{}\" has {} columns available but {} columns specified",
+                    table.name.text,
+                    columns.len(),
+                    table.columns.len()
+                );
+                return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                    .at(self.position(table.name.at)));
+            }
+            for ((name, _), new) in columns.iter_mut().zip(table.columns) {
+                *name = new.text.to_owned();
+            }
+            if self.looks_out(&query, first) {
+                return Err(self.unsupported("a WITH query that refers to a query around it", table.name.at));
+            }
+            let number = self.bound.commons.len() as u16;
+            self.bound.commons.push(super::tree::Common {
+                name: table.name.text.to_owned(),
+                query: Some(Box::new(query)),
+                references: 0,
+                materialized: table.materialized,
+            });
+            self.commons.push(KnownCommon { name: table.name.text.to_owned(), number, columns });
+        }
+        Ok(())
+    }
+
+    /// Does a query refer to relations that were there before it was bound?
+    fn looks_out(&self, query: &Query, first: RelationId) -> bool {
+        let mut columns = std::collections::BTreeSet::new();
+        self.bound.columns_of(query, &mut columns);
+        columns.iter().any(|column| column.relation < first)
+    }
+
+    // ---- VALUES and operations on sets
+
+    fn values(
+        &mut self,
+        rows: &[&[ast::Expr<'_>]],
+        parent: Option<&Scope<'_>>,
+        resolve: bool,
+    ) -> Result<(Vec<Vec<Expr>>, Vec<Target>)> {
+        let namespace = Namespace::default();
+        let scope = Scope { namespace: &namespace, parent };
+        let width = rows.first().map_or(0, |row| row.len());
+        let mut columns: Vec<Vec<(Expr, u32)>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
+        for row in rows {
+            if row.len() != width {
+                let at = row.first().map_or(0, |expr| expr.at);
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length")
+                    .at(self.position(at)));
+            }
+            for (column, expr) in columns.iter_mut().zip(*row) {
+                column.push((self.expr(expr, &scope, Clause::Values)?, expr.at));
+            }
+        }
+        let mut bound: Vec<Vec<Expr>> = rows.iter().map(|_| Vec::with_capacity(width)).collect();
+        let mut targets = Vec::with_capacity(width);
+        for (index, column) in columns.into_iter().enumerate() {
+            let unknown = column.iter().all(|(expr, _)| expr.ty.oid == Oid::UNKNOWN);
+            let (exprs, ty) = match unknown && !resolve {
+                true => (column.into_iter().map(|(expr, _)| expr).collect(), Type::plain(Oid::UNKNOWN)),
+                false => self.unify(column, "VALUES")?,
+            };
+            for (row, expr) in bound.iter_mut().zip(exprs) {
+                row.push(expr);
+            }
+            let name = format!("column{}", index + 1);
+            targets.push(Target { name, expr: Expr::constant(Constant::Null, ty) });
+        }
+        Ok((bound, targets))
+    }
+
+    fn operation(
+        &mut self,
+        operation: SetOperation,
+        all: bool,
+        operands: &[ast::Body<'_>],
+        at: u32,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<(Body, Vec<Target>)> {
+        let word = match operation {
+            SetOperation::Union => "UNION",
+            SetOperation::Intersect => "INTERSECT",
+            SetOperation::Except => "EXCEPT",
+        };
+        let mut queries = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let query = ast::Query {
+                with: &[],
+                recursive: false,
+                body: *operand,
+                order_by: &[],
+                limit: None,
+                offset: None,
+                locking: &[],
+                at,
+                height: 0,
+            };
+            queries.push(self.query(&query, parent, false)?);
+        }
+        let width = queries.first().map_or(0, |query| query.visible);
+        if queries.iter().any(|query| query.visible != width) {
+            let message = format!("each {word} query must have the same number of columns");
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(at)));
+        }
+        let mut targets = Vec::with_capacity(width);
+        let mut types = Vec::with_capacity(width);
+        for column in 0..width {
+            let oids: Vec<Oid> = queries.iter().map(|query| query.targets[column].expr.ty.oid).collect();
+            let oid =
+                crate::types::resolve::common_type(&oids, word).map_err(|error| error.at(self.position(at)))?;
+            let modifiers: Vec<i32> = queries.iter().map(|query| query.targets[column].expr.ty.typmod).collect();
+            let same = oids.iter().all(|&other| other == oid) && modifiers.windows(2).all(|pair| pair[0] == pair[1]);
+            types.push(Type { oid, typmod: if same { modifiers[0] } else { -1 } });
+        }
+        for query in &mut queries {
+            self.coerce_targets(query, &types, Context::Implicit, at)?;
+        }
+        let columns: Vec<(String, Type)> = match queries.first() {
+            Some(first) => first.targets.iter().zip(&types).map(|(target, ty)| (target.name.clone(), *ty)).collect(),
+            None => Vec::new(),
+        };
+        let relation =
+            self.relation(Relation { name: String::new(), columns, source: Source::Computed }, at)?;
+        targets.extend(self.forwarded(relation, width));
+        Ok((Body::Operation { operation, all, operands: queries, relation }, targets))
+    }
+
+    /// Casts a query's results to types.
+    pub(super) fn coerce_targets(
+        &mut self,
+        query: &mut Query,
+        types: &[Type],
+        context: Context,
+        at: u32,
+    ) -> Result<()> {
+        let simple = query.distinct.is_none() && query.order_by.is_empty();
+        for (index, ty) in types.iter().enumerate() {
+            let target = &query.targets[index];
+            if target.expr.ty == *ty {
+                continue;
+            }
+            if let Body::Values(rows) = &mut query.body {
+                let mut rows = std::mem::take(rows);
+                for row in &mut rows {
+                    let expr = std::mem::replace(&mut row[index], Expr::constant(Constant::Null, *ty));
+                    row[index] = self.coerce(expr, *ty, context, at)?;
+                }
+                query.body = Body::Values(rows);
+                query.targets[index].expr = Expr::constant(Constant::Null, *ty);
+            } else {
+                let known = target.expr.ty.oid != Oid::UNKNOWN;
+                if known && !simple {
+                    return Err(self.unsupported("casting the result of a query with ORDER BY or DISTINCT", at));
+                }
+                let expr = query.targets[index].expr.clone();
+                query.targets[index].expr = self.coerce(expr, *ty, context, at)?;
+            }
+            self.bound.relations[query.output as usize].columns[index].1 = *ty;
+        }
+        Ok(())
+    }
+
+    // ---- SELECT
+
+    fn select(
+        &mut self,
+        query: &ast::Query<'_>,
+        select: &ast::Select<'_>,
+        parent: Option<&Scope<'_>>,
+        resolve: bool,
+    ) -> Result<Query> {
+        let (from, namespace) = self.from(select.from, parent)?;
+        let scope = Scope { namespace: &namespace, parent };
+        let mut filter = Vec::new();
+        if let Some(condition) = select.filter {
+            let outer = self.grouping.take();
+            let bound = self.expr(condition, &scope, Clause::Where);
+            self.grouping = outer;
+            let bound = bound?;
+            conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
+        }
+        // The grouping's relation is made in any case: aggregates refer to it before it is known whether there is one.
+        let relation = self.relation(
+            Relation { name: String::new(), columns: Vec::new(), source: Source::Computed },
+            select.at,
+        )?;
+        let outer = self.grouping.replace(Collected { relation, aggregates: Vec::new() });
+        let bound = self.select_rest(query, select, from, filter, &scope, resolve, relation);
+        self.grouping = outer;
+        bound
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn select_rest(
+        &mut self,
+        query: &ast::Query<'_>,
+        select: &ast::Select<'_>,
+        from: Vec<From>,
+        filter: Vec<Expr>,
+        scope: &Scope<'_>,
+        resolve: bool,
+        relation: RelationId,
+    ) -> Result<Query> {
+        let mut targets = self.targets(select.items, scope, Clause::Select)?;
+        if resolve {
+            for target in &mut targets {
+                let expr = std::mem::replace(&mut target.expr, Expr::constant(Constant::Null, Type::plain(Oid::TEXT)));
+                target.expr = self.resolve_unknown(expr, select.at)?;
+            }
+        }
+        let visible = targets.len();
+        let mut keys = Vec::with_capacity(select.group_by.len());
+        for item in select.group_by {
+            let key = self.group_key(item, &targets, visible, scope)?;
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let mut having = Vec::new();
+        if let Some(condition) = select.having {
+            let bound = self.expr(condition, scope, Clause::Having)?;
+            conjuncts(self.condition(bound, "HAVING", condition.at)?, &mut having);
+        }
+        let mut order_by = Vec::with_capacity(query.order_by.len());
+        for item in query.order_by {
+            let target = self.order_target(&item.expr, &mut targets, visible, scope)?;
+            if target >= visible && matches!(select.distinct, Distinct::All) {
+                let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+                return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                    .at(self.position(item.expr.at)));
+            }
+            order_by.push(sort_key(item, target));
+        }
+        let distinct = self.distinct(select, &mut targets, visible, &order_by, scope)?;
+        let collected = self.grouping.take().map_or_else(Vec::new, |collected| collected.aggregates);
+        let grouped = !select.group_by.is_empty();
+        let mut grouping = None;
+        if grouped || !collected.is_empty() || select.having.is_some() {
+            let below = self.bound.relations_of(&from);
+            let mut rewriting = Rewriting { relation, keys, below };
+            for target in &mut targets {
+                self.rewrite(&mut target.expr, &mut rewriting)?;
+            }
+            for expr in &mut having {
+                self.rewrite(expr, &mut rewriting)?;
+            }
+            let keys = rewriting.keys;
+            let count = keys.len() as u16;
+            for expr in targets.iter_mut().map(|target| &mut target.expr).chain(&mut having) {
+                self.number_aggregates(expr, relation, count);
+            }
+            let columns = keys.iter().map(|key| (String::new(), key.ty));
+            let columns = columns.chain(collected.iter().map(|call| (String::new(), call.ty))).collect();
+            self.bound.relations[relation as usize].columns = columns;
+            grouping = Some(Grouping { relation, keys, aggregates: collected, having, grouped });
+        }
+        let (limit, offset) = self.limits(query, scope)?;
+        let locking = self.locking(query, select, grouping.is_some(), scope)?;
+        let output = self.output(&targets, visible, select.at)?;
+        let body = Body::Select(Select { from, filter, grouping });
+        Ok(Query { body, output, targets, visible, distinct, order_by, limit, offset, locking })
+    }
+
+    /// Binds what `SELECT` or `RETURNING` lists.
+    pub(super) fn targets(
+        &mut self,
+        items: &[SelectItem<'_>],
+        scope: &Scope<'_>,
+        clause: Clause,
+    ) -> Result<Vec<Target>> {
+        let mut targets = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::Star(at) => {
+                    if scope.namespace.items.is_empty() {
+                        return Err(Error::statement(
+                            sqlstate::SYNTAX_ERROR,
+                            "SELECT * with no tables specified is not valid",
+                        )
+                        .at(self.position(*at)));
+                    }
+                    let columns = scope.namespace.columns.iter();
+                    targets.extend(columns.map(|column| {
+                        self.note_column(&column.expr, *at);
+                        Target { name: column.name.clone(), expr: column.expr.clone() }
+                    }));
+                }
+                SelectItem::TableStar(path) => {
+                    let at = path.first().map_or(0, |name| name.at);
+                    let Some(item) = scope.item(path) else {
+                        let name = path.last().map_or("", |name| name.text);
+                        let message = format!("missing FROM-clause entry for table \"{name}\"");
+                        return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(at)));
+                    };
+                    targets.extend(item.columns.iter().map(|column| {
+                        self.note_column(&column.expr, at);
+                        Target { name: column.name.clone(), expr: column.expr.clone() }
+                    }));
+                }
+                SelectItem::Expr(expr, label) => {
+                    let name = self.label(expr, *label);
+                    targets.push(Target { name, expr: self.expr(expr, scope, clause)? });
+                }
+            }
+        }
+        Ok(targets)
+    }
+
+    /// The result that an ordinal or a bare name means, if it means one.
+    fn output_reference(
+        &self,
+        expr: &ast::Expr<'_>,
+        targets: &[Target],
+        visible: usize,
+        clause: &str,
+    ) -> Result<Option<usize>> {
+        match expr.kind {
+            ast::ExprKind::Number(text) => match text.parse::<usize>() {
+                Ok(number) if (1..=visible).contains(&number) => Ok(Some(number - 1)),
+                Ok(number) => {
+                    let message = format!("{clause} position {number} is not in select list");
+                    Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(expr.at)))
+                }
+                Err(_) => {
+                    let message = format!("non-integer constant in {clause}");
+                    Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(expr.at)))
+                }
+            },
+            ast::ExprKind::String(_) => {
+                let message = format!("non-integer constant in {clause}");
+                Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(expr.at)))
+            }
+            ast::ExprKind::Column([name]) => {
+                let mut found = None;
+                for (index, target) in targets[..visible].iter().enumerate() {
+                    if target.name != name.text {
+                        continue;
+                    }
+                    match found {
+                        Some(other) if targets[other as usize].expr != target.expr => {
+                            let message = format!("{clause} \"{}\" is ambiguous", name.text);
+                            return Err(Error::statement(sqlstate::AMBIGUOUS_COLUMN, message)
+                                .at(self.position(expr.at)));
+                        }
+                        Some(_) => {}
+                        None => found = Some(index as u32),
+                    }
+                }
+                Ok(found.map(|index| index as usize))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn order_target(
+        &mut self,
+        expr: &ast::Expr<'_>,
+        targets: &mut Vec<Target>,
+        visible: usize,
+        scope: &Scope<'_>,
+    ) -> Result<usize> {
+        if let Some(target) = self.output_reference(expr, targets, visible, "ORDER BY")? {
+            return Ok(target);
+        }
+        let bound = self.expr(expr, scope, Clause::OrderBy)?;
+        let bound = self.resolve_unknown(bound, expr.at)?;
+        Ok(target_of(bound, targets))
+    }
+
+    fn group_key(
+        &mut self,
+        expr: &ast::Expr<'_>,
+        targets: &[Target],
+        visible: usize,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let by_column = match expr.kind {
+            ast::ExprKind::Column([name]) => {
+                scope.namespace.columns.iter().any(|column| column.name == name.text)
+            }
+            _ => false,
+        };
+        let key = match by_column {
+            true => None,
+            false => self.output_reference(expr, targets, visible, "GROUP BY")?,
+        };
+        let key = match key {
+            Some(target) => targets[target].expr.clone(),
+            None => {
+                let bound = self.expr(expr, scope, Clause::GroupBy)?;
+                self.resolve_unknown(bound, expr.at)?
+            }
+        };
+        let relation = self.grouping.as_ref().map(|grouping| grouping.relation);
+        if key.any(&mut |part| matches!(&part.kind, ExprKind::Column(column) if Some(column.relation) == relation)) {
+            let message = "aggregate functions are not allowed in GROUP BY";
+            return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(expr.at)));
+        }
+        Ok(key)
+    }
+
+    fn distinct(
+        &mut self,
+        select: &ast::Select<'_>,
+        targets: &mut Vec<Target>,
+        visible: usize,
+        order_by: &[SortKey],
+        scope: &Scope<'_>,
+    ) -> Result<Option<Vec<u16>>> {
+        let exprs = match select.distinct {
+            Distinct::No => return Ok(None),
+            Distinct::All => return Ok(Some((0..visible as u16).collect())),
+            Distinct::On(exprs) => exprs,
+        };
+        let mut chosen: Vec<u16> = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let target = match self.output_reference(expr, targets, visible, "SELECT DISTINCT ON")? {
+                Some(target) => target,
+                None => {
+                    let bound = self.expr(expr, scope, Clause::OrderBy)?;
+                    let bound = self.resolve_unknown(bound, expr.at)?;
+                    target_of(bound, targets)
+                }
+            };
+            if !chosen.contains(&(target as u16)) {
+                chosen.push(target as u16);
+            }
+        }
+        // The keys that are sorted by first must be these, in any order.
+        let leading = order_by.iter().take_while(|key| chosen.contains(&key.target)).count();
+        if leading < order_by.len() && leading < chosen.len() {
+            let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+            let at = exprs.first().map_or(0, |expr| expr.at);
+            return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(at)));
+        }
+        Ok(Some(chosen))
+    }
+
+    fn locking(
+        &mut self,
+        query: &ast::Query<'_>,
+        select: &ast::Select<'_>,
+        grouped: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<RowLock>> {
+        let mut locks = Vec::new();
+        for clause in query.locking {
+            let words = match clause.strength {
+                ast::LockStrength::Update => "FOR UPDATE",
+                ast::LockStrength::NoKeyUpdate => "FOR NO KEY UPDATE",
+                ast::LockStrength::Share => "FOR SHARE",
+                ast::LockStrength::KeyShare => "FOR KEY SHARE",
+            };
+            let refused = match () {
+                () if !matches!(select.distinct, Distinct::No) => Some("DISTINCT clause"),
+                () if !select.group_by.is_empty() => Some("GROUP BY clause"),
+                () if select.having.is_some() => Some("HAVING clause"),
+                () if grouped => Some("aggregate functions"),
+                () => None,
+            };
+            if let Some(refused) = refused {
+                return Err(Error::unsupported(format!("{words} is not allowed with {refused}"))
+                    .at(self.position(clause.at)));
+            }
+            let mut relations = Vec::new();
+            for item in &scope.namespace.items {
+                let named = clause.tables.iter().any(|name| name.text == item.name);
+                if (named || clause.tables.is_empty()) && item.is_table {
+                    relations.extend(item.relation);
+                }
+            }
+            for name in clause.tables {
+                if !scope.namespace.items.iter().any(|item| item.name == name.text && item.is_table) {
+                    let message =
+                        format!("relation \"{}\" in {words} clause not found in FROM clause", name.text);
+                    return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(name.at)));
+                }
+            }
+            for relation in relations {
+                let Source::Table(table) = &self.bound.relations[relation as usize].source else { continue };
+                if !matches!(table.rows, crate::catalog::definition::Rows::Stored(_)) {
+                    let message = format!("cannot lock rows in view \"{}\"", table.name);
+                    return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(clause.at)));
+                }
+                locks.push(RowLock { relation, strength: clause.strength, wait: clause.wait });
+            }
+        }
+        Ok(locks)
+    }
+}
+
+fn sort_key(item: &SortItem<'_>, target: usize) -> SortKey {
+    let nulls_first = item.nulls_first.unwrap_or(item.descending);
+    SortKey { target: target as u16, descending: item.descending, nulls_first }
+}
+
+/// The target that is this expression; added behind the others if there is none.
+fn target_of(expr: Expr, targets: &mut Vec<Target>) -> usize {
+    if let Some(index) = targets.iter().position(|target| target.expr == expr) {
+        return index;
+    }
+    targets.push(Target { name: String::new(), expr });
+    targets.len() - 1
+}
+
+/// Takes a condition apart into those that must all be true.
+pub(super) fn conjuncts(condition: Expr, into: &mut Vec<Expr>) {
+    match condition.kind {
+        ExprKind::And(items) => items.into_iter().for_each(|item| conjuncts(item, into)),
+        _ if condition.is_true() => {}
+        _ => into.push(condition),
+    }
+}

@@ -1,0 +1,542 @@
+//! The bound statement: names are columns, constants have types, functions are operations.
+//!
+//! Definitions
+//! - A *relation* is whatever has columns: a table in `FROM`, a subquery, a function, a `VALUES`, the result of grouping.
+//!   Relations are numbered over the whole statement, subqueries included, so a [`Column`] means the same everywhere and
+//!   an expression that refers to a query around it needs no count of levels.
+//! - A *subplan* is a query inside an expression.
+//! - A *parameter* is a value that an execution brings along: a client's `$1`, or a literal that was taken out of the text.
+//!
+//! Rules
+//! 1. Every expression has its final type; the planner and the executor coerce nothing.
+//! 2. Above a grouping only columns of the grouping's relation occur, never those below it.
+//! 3. A bound statement knows nothing of how it will be executed.
+
+use crate::catalog::definition::TableDef;
+use crate::parser::ast::{LockStrength, LockWait, SetOperation};
+use crate::plan::blob::Constant;
+use crate::types::aggregate::AggCall;
+use crate::types::cast::Method;
+use crate::types::function::Volatility;
+use crate::types::op::Op;
+use crate::types::{Kind, Type};
+use std::sync::Arc;
+
+/// A relation's number.
+pub type RelationId = u32;
+
+/// A column of a relation, counted from zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Column {
+    /// The relation.
+    pub relation: RelationId,
+    /// The column.
+    pub column: u16,
+}
+
+/// The column by which a table's row is found again: its place in the heap.
+pub const ROW_ID: u16 = u16::MAX;
+/// The column of a table's system attribute `tableoid`.
+pub const TABLE_OID: u16 = u16::MAX - 1;
+
+/// A bound expression.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// What an expression is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExprKind {
+    /// A constant. Of type `unknown` until somebody says what the string is.
+    Constant(Constant),
+    /// A literal that became a slot and whose type nobody has said yet.
+    Slot(u16),
+    /// A client's parameter whose type nobody has said yet.
+    Untyped(u16),
+    /// A parameter, by its index in [`Bound::parameters`].
+    Parameter(u16),
+    /// A column.
+    Column(Column),
+    /// An operation.
+    Call(Box<Call>),
+    /// All are true.
+    And(Vec<Expr>),
+    /// One is true.
+    Or(Vec<Expr>),
+    /// The opposite.
+    Not(Box<Expr>),
+    /// Null, or not null if negated.
+    IsNull(Box<Expr>, bool),
+    /// True or false, or not if negated.
+    IsTruth(Box<Expr>, bool, bool),
+    /// Distinct, or not distinct if negated; both of one kind.
+    IsDistinct(Box<Expr>, Box<Expr>, Kind, bool),
+    /// The result of the first condition that is true.
+    Case(Vec<(Expr, Expr)>, Box<Expr>),
+    /// A value that is computed once and used in the body.
+    Let(u16, Box<Expr>, Box<Expr>),
+    /// The value of a [`ExprKind::Let`].
+    Shared(u16),
+    /// The first that is not null.
+    Coalesce(Vec<Expr>),
+    /// The greatest (or least) of those that are not null.
+    Extreme(Vec<Expr>, Kind, bool),
+    /// An array of elements.
+    Array(Vec<Expr>),
+    /// An array of arrays.
+    ArrayOfArrays(Vec<Expr>),
+    /// `x op ANY (array)`, or `ALL`.
+    Quantified {
+        /// The operation.
+        op: Op,
+        /// True for `ALL`.
+        all: bool,
+        /// What stands before the operator.
+        left: Box<Expr>,
+        /// The array.
+        array: Box<Expr>,
+        /// The operator's name, for people.
+        name: &'static str,
+    },
+    /// Cast to this expression's type and modifier; true for a cast that was written.
+    Cast(Box<Expr>, Method, bool),
+    /// The value of a subplan.
+    Subplan(u16),
+    /// An element of an array.
+    Subscript(Box<Expr>, Box<Expr>),
+}
+
+/// An operation with its operands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    /// The operation.
+    pub op: Op,
+    /// Null when an operand is.
+    pub strict: bool,
+    /// When the result may change.
+    pub volatility: Volatility,
+    /// The operands.
+    pub arguments: Vec<Expr>,
+    /// The function's or operator's name, for people.
+    pub name: &'static str,
+    /// True if it was written as an operator.
+    pub operator: bool,
+}
+
+/// A bound statement with what its parts refer to.
+#[derive(Debug, Default)]
+pub struct Bound {
+    /// All relations, by number.
+    pub relations: Vec<Relation>,
+    /// All parameters.
+    pub parameters: Vec<Parameter>,
+    /// The types of the client's parameters, by number from `$1`; none where nobody said.
+    pub client_types: Vec<Option<crate::types::Oid>>,
+    /// All subplans, by number.
+    pub subplans: Vec<Subplan>,
+    /// Common tables that are computed once, by number.
+    pub commons: Vec<Common>,
+    /// How many values are shared by [`ExprKind::Let`].
+    pub shared: u16,
+    /// False if the plan holds something that is of one execution only.
+    pub reusable: bool,
+    /// True if an expression asks for the time at each row.
+    pub uses_clock: bool,
+    /// The tables whose definitions were used.
+    pub tables: Vec<Arc<TableDef>>,
+}
+
+/// A relation.
+#[derive(Debug)]
+pub struct Relation {
+    /// Its name in the statement.
+    pub name: String,
+    /// Its columns: names and types.
+    pub columns: Vec<(String, Type)>,
+    /// Where its rows come from; taken by the planner.
+    pub source: Source,
+}
+
+/// Where a relation's rows come from.
+#[derive(Debug)]
+pub enum Source {
+    /// A table.
+    Table(Arc<TableDef>),
+    /// A subquery.
+    Query(Box<Query>),
+    /// A function that gives rows.
+    Function {
+        /// The call.
+        call: Expr,
+        /// True if it gives a set; else one row.
+        set: bool,
+        /// A column more that counts the rows.
+        ordinality: bool,
+    },
+    /// A common table that is computed once.
+    Common(u16),
+    /// Nothing of its own: the result of grouping or of an operation on sets.
+    Computed,
+}
+
+/// A parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// Its type.
+    pub ty: Type,
+    /// Where its value comes from.
+    pub origin: Origin,
+}
+
+/// Where a parameter's value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// The client's parameter of that number, from zero.
+    Client(u16),
+    /// The literal of that slot, read as a value of the parameter's type.
+    Slot(u16),
+}
+
+/// A query inside an expression.
+#[derive(Debug)]
+pub struct Subplan {
+    /// The query.
+    pub query: Box<Query>,
+    /// What is asked of it.
+    pub kind: SubplanKind,
+}
+
+/// What is asked of a subplan.
+#[derive(Debug)]
+pub enum SubplanKind {
+    /// Its one value; null without a row, an error with two.
+    Scalar,
+    /// Whether it has a row.
+    Exists,
+    /// All its values as an array.
+    Array,
+    /// Whether the test holds for any row (or all rows). In it, the query's columns stand for the row.
+    Quantified {
+        /// The test.
+        test: Expr,
+        /// True for `ALL`.
+        all: bool,
+        /// For `= ANY`: the expressions that must equal the query's columns, with kinds, so that rows can be hashed.
+        equal: Vec<(Expr, Expr, Kind)>,
+    },
+}
+
+/// A common table that is computed once.
+#[derive(Debug)]
+pub struct Common {
+    /// Its name.
+    pub name: String,
+    /// The query; taken by the planner.
+    pub query: Option<Box<Query>>,
+    /// How often it is read.
+    pub references: u32,
+    /// `MATERIALIZED` or `NOT MATERIALIZED`, if it was said.
+    pub materialized: Option<bool>,
+}
+
+/// A query.
+#[derive(Debug)]
+pub struct Query {
+    /// What gives rows.
+    pub body: Body,
+    /// The relation whose columns are the query's results.
+    pub output: RelationId,
+    /// What the results are: one for each column of `output`. The first `visible` are shown.
+    pub targets: Vec<Target>,
+    /// How many targets are shown; the rest serve the order.
+    pub visible: usize,
+    /// `DISTINCT`: the targets that tell rows apart; none without.
+    pub distinct: Option<Vec<u16>>,
+    /// `ORDER BY`
+    pub order_by: Vec<SortKey>,
+    /// `LIMIT`
+    pub limit: Option<Expr>,
+    /// `OFFSET`
+    pub offset: Option<Expr>,
+    /// `FOR UPDATE` and its relatives.
+    pub locking: Vec<RowLock>,
+}
+
+/// What gives a query's rows.
+#[derive(Debug)]
+pub enum Body {
+    /// `SELECT`
+    Select(Select),
+    /// `VALUES`: the targets of each row.
+    Values(Vec<Vec<Expr>>),
+    /// An operation on sets; the targets refer to the operation's relation.
+    Operation {
+        /// Which one.
+        operation: SetOperation,
+        /// With `ALL`.
+        all: bool,
+        /// The operands.
+        operands: Vec<Query>,
+        /// The relation that has their columns in common.
+        relation: RelationId,
+    },
+}
+
+/// A result of a query.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The column's name.
+    pub name: String,
+    /// Its value.
+    pub expr: Expr,
+}
+
+/// A sort key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SortKey {
+    /// The target that is sorted by.
+    pub target: u16,
+    /// From the largest.
+    pub descending: bool,
+    /// Nulls before everything else.
+    pub nulls_first: bool,
+}
+
+/// A row lock that a query takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowLock {
+    /// The table.
+    pub relation: RelationId,
+    /// How strong.
+    pub strength: LockStrength,
+    /// What to do with a row that is locked.
+    pub wait: LockWait,
+}
+
+/// `SELECT`
+#[derive(Debug, Default)]
+pub struct Select {
+    /// `FROM`
+    pub from: Vec<From>,
+    /// `WHERE`: all must be true.
+    pub filter: Vec<Expr>,
+    /// Grouping and aggregates.
+    pub grouping: Option<Grouping>,
+}
+
+/// An item of `FROM`.
+#[derive(Debug)]
+pub enum From {
+    /// A relation.
+    Relation(RelationId),
+    /// A join.
+    Join(Box<Join>),
+}
+
+/// A join that may keep rows without a partner, or that has a condition.
+#[derive(Debug)]
+pub struct Join {
+    /// Which rows are kept.
+    pub kind: crate::parser::ast::JoinKind,
+    /// The first item.
+    pub left: From,
+    /// The second item.
+    pub right: From,
+    /// The condition: all must be true.
+    pub condition: Vec<Expr>,
+}
+
+/// Grouping and aggregates.
+#[derive(Debug)]
+pub struct Grouping {
+    /// The relation of the results: keys first, then aggregates.
+    pub relation: RelationId,
+    /// The keys, which refer to the relations of `FROM`.
+    pub keys: Vec<Expr>,
+    /// The aggregates.
+    pub aggregates: Vec<AggregateCall>,
+    /// `HAVING`: all must be true.
+    pub having: Vec<Expr>,
+    /// False if there is one group even without rows.
+    pub grouped: bool,
+}
+
+/// An aggregate with its arguments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AggregateCall {
+    /// Which one.
+    pub aggregate: AggCall,
+    /// Its arguments.
+    pub arguments: Vec<Expr>,
+    /// Equal arguments count once.
+    pub distinct: bool,
+    /// The order of the rows: expression, descending, nulls first.
+    pub order_by: Vec<(Expr, bool, bool)>,
+    /// Rows for which this is not true are left out.
+    pub filter: Option<Expr>,
+    /// The type of the result.
+    pub ty: Type,
+    /// Its name, for people.
+    pub name: &'static str,
+}
+
+/// A bound statement that changes rows.
+#[derive(Debug)]
+pub struct Modification {
+    /// What it does.
+    pub kind: ModificationKind,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The table's relation: the row that is changed, as it was.
+    pub relation: RelationId,
+    /// The relation of the new row: what `RETURNING` and checks refer to.
+    pub new: RelationId,
+    /// The query that gives the new rows, or finds the rows to change.
+    pub query: Query,
+    /// For each column of the table the target of `query` that is its new value; none where it stays.
+    pub values: Vec<Option<u16>>,
+    /// `CHECK` constraints on the new row, with their names.
+    pub checks: Vec<(String, Expr)>,
+    /// `RETURNING`
+    pub returning: Vec<Target>,
+    /// `ON CONFLICT`
+    pub conflict: Option<ConflictRule>,
+}
+
+/// What a modification does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ModificationKind {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// `ON CONFLICT`
+#[derive(Debug)]
+pub struct ConflictRule {
+    /// The unique index that infers it; any if none.
+    pub index: Option<crate::types::Oid>,
+    /// `DO UPDATE`: new values of columns, which refer to the old row and to `excluded`.
+    pub update: Option<Vec<(u16, Expr)>>,
+    /// `WHERE` of `DO UPDATE`.
+    pub filter: Vec<Expr>,
+    /// The relation `excluded`.
+    pub excluded: RelationId,
+}
+
+/// What a statement is once it is bound.
+#[derive(Debug)]
+pub enum Root {
+    /// A query.
+    Query(Query),
+    /// A statement that changes rows.
+    Modification(Box<Modification>),
+}
+
+impl Expr {
+    /// A constant of a type.
+    pub fn constant(value: Constant, ty: Type) -> Expr {
+        Expr { kind: ExprKind::Constant(value), ty }
+    }
+
+    /// A column.
+    pub fn column(relation: RelationId, column: u16, ty: Type) -> Expr {
+        Expr { kind: ExprKind::Column(Column { relation, column }), ty }
+    }
+
+    /// True for a constant that is true: a condition that needs no test.
+    pub fn is_true(&self) -> bool {
+        matches!(self.kind, ExprKind::Constant(Constant::Bool(true)))
+    }
+
+    /// Calls `visit` for each part of the expression's own level. Subplans are not entered.
+    pub fn children<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        match &self.kind {
+            ExprKind::Constant(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Untyped(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::Column(_)
+            | ExprKind::Shared(_)
+            | ExprKind::Subplan(_) => {}
+            ExprKind::Call(call) => call.arguments.iter().for_each(visit),
+            ExprKind::And(items)
+            | ExprKind::Or(items)
+            | ExprKind::Coalesce(items)
+            | ExprKind::Extreme(items, ..)
+            | ExprKind::Array(items)
+            | ExprKind::ArrayOfArrays(items) => items.iter().for_each(visit),
+            ExprKind::Not(operand)
+            | ExprKind::IsNull(operand, _)
+            | ExprKind::IsTruth(operand, ..)
+            | ExprKind::Cast(operand, ..) => visit(operand),
+            ExprKind::IsDistinct(left, right, ..)
+            | ExprKind::Let(_, left, right)
+            | ExprKind::Subscript(left, right)
+            | ExprKind::Quantified { left, array: right, .. } => {
+                visit(left);
+                visit(right);
+            }
+            ExprKind::Case(branches, otherwise) => {
+                for (condition, result) in branches {
+                    visit(condition);
+                    visit(result);
+                }
+                visit(otherwise);
+            }
+        }
+    }
+
+    /// The same for changing them.
+    pub fn children_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        match &mut self.kind {
+            ExprKind::Constant(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Untyped(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::Column(_)
+            | ExprKind::Shared(_)
+            | ExprKind::Subplan(_) => {}
+            ExprKind::Call(call) => call.arguments.iter_mut().for_each(visit),
+            ExprKind::And(items)
+            | ExprKind::Or(items)
+            | ExprKind::Coalesce(items)
+            | ExprKind::Extreme(items, ..)
+            | ExprKind::Array(items)
+            | ExprKind::ArrayOfArrays(items) => items.iter_mut().for_each(visit),
+            ExprKind::Not(operand)
+            | ExprKind::IsNull(operand, _)
+            | ExprKind::IsTruth(operand, ..)
+            | ExprKind::Cast(operand, ..) => visit(operand),
+            ExprKind::IsDistinct(left, right, ..)
+            | ExprKind::Let(_, left, right)
+            | ExprKind::Subscript(left, right)
+            | ExprKind::Quantified { left, array: right, .. } => {
+                visit(left);
+                visit(right);
+            }
+            ExprKind::Case(branches, otherwise) => {
+                for (condition, result) in branches {
+                    visit(condition);
+                    visit(result);
+                }
+                visit(otherwise);
+            }
+        }
+    }
+
+    /// Does the test hold for the expression or any part of it? Subplans are not entered.
+    pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        if test(self) {
+            return true;
+        }
+        let mut found = false;
+        self.children(&mut |child| found = found || child.any(test));
+        found
+    }
+}

@@ -1,0 +1,456 @@
+//! What the server knows of schemas, tables, types and functions.
+//!
+//! Types, functions, operators and casts are compiled in ([`types`](crate::types)). The system's own tables and views are
+//! *virtual*: described in [`system`], their rows made by providers when they are read. Tables of users are stored.
+//!
+//! **How definitions of users' tables are kept.** One heap table with a fixed storage number, made when the database is made,
+//! holds a row for each object: number, kind, schema, name, version, and the definition as bytes
+//! ([`definition::TableDef`]); two B+trees of fixed numbers find it by number and by schema and name. `pg_class`,
+//! `pg_attribute`, `pg_index` and `pg_constraint` are views over these definitions, so that a table is one row to write, to
+//! lock, to undo, and never half there. The rows are versioned like any others: DDL is transactional, and a statement sees
+//! the definitions of its snapshot. Because the catalog's table is found by numbers that are compiled in, reading it needs no
+//! catalog.
+//!
+//! **The shared cache.** Definitions in use lie in the region, encoded, under their number; so does one word, the *schema
+//! version*, and for each definition the version at which it was changed last. Whoever commits DDL makes its changed
+//! definitions invalid, then raises the schema version, both before its locks are released. A plan carries the numbers and
+//! versions of the definitions that it was made from; it is used only if the schema version is the one at which it was last
+//! found current, or if each of its definitions still is. A transaction that has changed definitions and not committed looks
+//! past the cache, and its plans stay out of it.
+//!
+//! Rules
+//! 1. A name is resolved in one place, [`Catalog::find`]: the path's schemas in order, `pg_catalog` first unless it is named.
+//! 2. Definitions are values; nobody keeps one beyond the statement that it was read for.
+//! 3. A statement that uses a table holds a lock on it from before it reads the definition until its transaction ends.
+
+pub mod definition;
+pub mod provider;
+pub mod schema;
+pub mod system;
+
+use crate::parser::ast::{Path, TypeName};
+use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
+use base::settings::quoted_identifier;
+use base::{Error, Result, sqlstate};
+use definition::{ColumnDef, RelationKind, Rows, TableDef};
+pub use provider::{Provider, RowBuilder, RowSink, ViewColumn, ViewContext};
+use schema::SearchPath;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The system's own tables and views, and who makes their rows. Made before the first engine, then never changed.
+pub struct Catalogs {
+    tables: Vec<Arc<TableDef>>,
+    by_name: BTreeMap<(Oid, String), usize>,
+    by_oid: BTreeMap<Oid, usize>,
+    providers: Vec<Option<Box<dyn Provider>>>,
+    next_oid: u32,
+}
+
+/// The first number for views that a server registers.
+const FIRST_VIEW_OID: u32 = 9_100;
+
+impl Default for Catalogs {
+    fn default() -> Catalogs {
+        Catalogs::new()
+    }
+}
+
+impl Catalogs {
+    /// The system's catalogs, without what a server adds.
+    pub fn new() -> Catalogs {
+        let mut catalogs = Catalogs {
+            tables: Vec::new(),
+            by_name: BTreeMap::new(),
+            by_oid: BTreeMap::new(),
+            providers: Vec::new(),
+            next_oid: FIRST_VIEW_OID,
+        };
+        system::add(&mut catalogs);
+        catalogs
+    }
+
+    /// Adds a view of the server's: `gearbox.engines`, `pg_catalog.pg_stat_activity`. One that is there already gets the
+    /// provider, and keeps its columns.
+    pub fn register(&mut self, schema: &str, name: &str, columns: &[ViewColumn], provider: Box<dyn Provider>) {
+        let schema = schema::BUILTIN.iter().find(|known| known.1 == schema).map_or(schema::GEARBOX, |known| known.0);
+        if let Some(&index) = self.by_name.get(&(schema, name.to_owned())) {
+            self.providers[index] = Some(provider);
+            return;
+        }
+        let columns = columns
+            .iter()
+            .map(|column| ColumnDef {
+                name: column.name.to_owned(),
+                ty: Type::plain(column.ty),
+                not_null: false,
+                default: None,
+                dropped: false,
+            })
+            .collect();
+        let oid = Oid(self.next_oid);
+        self.next_oid += 1;
+        self.add(oid, schema, name, RelationKind::View, columns, Some(provider));
+    }
+
+    fn add(
+        &mut self,
+        oid: Oid,
+        schema: Oid,
+        name: &str,
+        kind: RelationKind,
+        columns: Vec<ColumnDef>,
+        provider: Option<Box<dyn Provider>>,
+    ) {
+        let index = self.tables.len();
+        self.tables.push(Arc::new(TableDef {
+            oid,
+            schema,
+            name: name.to_owned(),
+            kind,
+            rows: Rows::Made(index as u32),
+            owner: schema::BOOTSTRAP_ROLE,
+            columns,
+            indexes: Vec::new(),
+            constraints: Vec::new(),
+            referenced_by: Vec::new(),
+            options: Vec::new(),
+            version: 0,
+        }));
+        self.by_name.insert((schema, name.to_owned()), index);
+        self.by_oid.insert(oid, index);
+        self.providers.push(provider);
+    }
+
+    /// The provider of that index; none for a view that never has rows.
+    pub fn provider(&self, index: u32) -> Option<&dyn Provider> {
+        self.providers.get(index as usize)?.as_deref()
+    }
+}
+
+/// The catalog as a statement sees it.
+pub struct Catalog<'c> {
+    /// The system's own.
+    pub catalogs: &'c Catalogs,
+    /// The session's search path.
+    pub path: SearchPath,
+}
+
+impl<'c> Catalog<'c> {
+    /// The catalog for a session with this setting of `search_path`.
+    pub fn new(catalogs: &'c Catalogs, search_path: &str, user: &str) -> Catalog<'c> {
+        let path = SearchPath::new(search_path, user, |name| {
+            schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0)
+        });
+        Catalog { catalogs, path }
+    }
+
+    /// Every schema: number and name.
+    pub fn schemas(&self) -> Vec<(Oid, String)> {
+        schema::BUILTIN.iter().map(|(oid, name)| (*oid, (*name).to_owned())).collect()
+    }
+
+    /// The schema of that name.
+    pub fn schema(&self, name: &str) -> Option<Oid> {
+        schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0)
+    }
+
+    /// The name of a schema.
+    pub fn schema_name(&self, oid: Oid) -> Option<String> {
+        schema::BUILTIN.iter().find(|known| known.0 == oid).map(|known| known.1.to_owned())
+    }
+
+    /// Every table and view.
+    pub fn tables(&self) -> Result<Vec<Arc<TableDef>>> {
+        Ok(self.catalogs.tables.clone())
+    }
+
+    /// The table of that number.
+    pub fn table_by_oid(&self, oid: Oid) -> Result<Option<Arc<TableDef>>> {
+        Ok(self.catalogs.by_oid.get(&oid).map(|&index| self.catalogs.tables[index].clone()))
+    }
+
+    /// The table of that name in a schema.
+    fn table_in(&self, schema: Oid, name: &str) -> Result<Option<Arc<TableDef>>> {
+        let found = self.catalogs.by_name.get(&(schema, name.to_owned()));
+        Ok(found.map(|&index| self.catalogs.tables[index].clone()))
+    }
+
+    /// The table that a name means, with a schema or without. Errors: `3F000` for a schema that is not there.
+    pub fn find(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableDef>>> {
+        if let Some(schema) = schema {
+            return match self.schema(schema) {
+                Some(schema) => self.table_in(schema, name),
+                None => Ok(None),
+            };
+        }
+        for &schema in &self.path.searched {
+            if let Some(table) = self.table_in(schema, name)? {
+                return Ok(Some(table));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The table that a path means. Errors: `42P01`, and `0A000` for another database.
+    pub fn table(&self, path: Path<'_>) -> Result<Arc<TableDef>> {
+        let (schema, name) = split(path)?;
+        self.find(schema, name)?.ok_or_else(|| {
+            let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
+            let message = format!("relation \"{}\" does not exist", shown.join("."));
+            Error::statement(sqlstate::UNDEFINED_TABLE, message)
+        })
+    }
+
+    /// Can the table be named without its schema?
+    pub fn is_visible(&self, table: &TableDef) -> bool {
+        let found = self.find(None, &table.name);
+        found.is_ok_and(|found| found.is_some_and(|found| found.oid == table.oid))
+    }
+
+    /// The table's name, with its schema where that is needed, quoted where that is needed.
+    pub fn shown_name(&self, table: &TableDef) -> String {
+        let name = quoted_identifier(&table.name);
+        if self.is_visible(table) {
+            return name;
+        }
+        let schema = self.schema_name(table.schema).unwrap_or_default();
+        format!("{}.{name}", quoted_identifier(&schema))
+    }
+
+    /// The type that a type's name means. Errors: `42704`.
+    pub fn type_of(&self, name: &TypeName<'_>) -> Result<Type> {
+        let missing = || {
+            let shown: Vec<&str> = name.path.iter().map(|name| name.text).collect();
+            let message = format!("type \"{}{}\" does not exist", shown.join("."), "[]".repeat(name.dimensions.into()));
+            Error::statement(sqlstate::UNDEFINED_OBJECT, message)
+        };
+        let found = match name.path {
+            [name] => table::by_name(name.text),
+            [schema, name] if schema.text == "pg_catalog" => table::by_name(name.text),
+            _ => None,
+        };
+        let row = found.ok_or_else(missing)?;
+        if row.category == b'P' && row.oid != Oid::VOID && row.oid != Oid::RECORD {
+            return Ok(Type::plain(row.oid));
+        }
+        let typmod = match name.modifiers {
+            [] => -1,
+            modifiers => typmod::encode(row.oid, modifiers)?,
+        };
+        let oid = match name.dimensions {
+            0 => row.oid,
+            _ => table::array_of(row.oid).ok_or_else(missing)?,
+        };
+        Ok(Type { oid, typmod })
+    }
+
+    // ---- regclass and its relatives
+
+    /// The object that a text of type `regclass`, `regtype` and so on names.
+    pub fn read_reg(&self, ty: Oid, text: &str) -> Result<Oid> {
+        if text == "-" {
+            return Ok(Oid::NONE);
+        }
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse().map(Oid).map_err(|_| {
+                let message = format!("value \"{text}\" is out of range for type oid");
+                Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message)
+            });
+        }
+        let parts = split_name(text)
+            .ok_or_else(|| Error::statement(sqlstate::INVALID_NAME, format!("invalid name syntax: \"{text}\"")))?;
+        let missing = |what: &str, code| Error::statement(code, format!("{what} \"{text}\" does not exist"));
+        let in_catalog = |parts: &[String]| match parts {
+            [name] => Some(name.clone()),
+            [schema, name] if schema == "pg_catalog" => Some(name.clone()),
+            _ => None,
+        };
+        match ty {
+            Oid::REGCLASS => {
+                let found = match parts.as_slice() {
+                    [name] => self.find(None, name)?,
+                    [schema, name] => self.find(Some(schema), name)?,
+                    _ => None,
+                };
+                match found {
+                    Some(table) => Ok(table.oid),
+                    None => self.index_named(&parts)?.ok_or_else(|| missing("relation", sqlstate::UNDEFINED_TABLE)),
+                }
+            }
+            Oid::REGTYPE => {
+                let name = in_catalog(&parts);
+                let found = name.as_deref().and_then(|name| table::by_sql_name(name).or_else(|| table::by_name(name)));
+                let plain = || table::by_sql_name(text).or_else(|| table::by_name(text));
+                found.or_else(plain).map(|row| row.oid).ok_or_else(|| missing("type", sqlstate::UNDEFINED_OBJECT))
+            }
+            Oid::REGPROC | Oid::REGPROCEDURE => {
+                let name = in_catalog(&parts);
+                let rows = name.as_deref().map_or(&[][..], function::by_name);
+                match rows {
+                    [only] => Ok(only.oid),
+                    [] => Err(missing("function", sqlstate::UNDEFINED_FUNCTION)),
+                    _ => {
+                        let message = format!("more than one function named \"{text}\"");
+                        Err(Error::statement(sqlstate::AMBIGUOUS_FUNCTION, message))
+                    }
+                }
+            }
+            Oid::REGNAMESPACE => match parts.as_slice() {
+                [name] => self.schema(name).ok_or_else(|| missing("schema", sqlstate::INVALID_SCHEMA_NAME)),
+                _ => Err(missing("schema", sqlstate::INVALID_SCHEMA_NAME)),
+            },
+            Oid::REGROLE => match parts.as_slice() {
+                [name] if name == system::cluster::SUPERUSER => Ok(schema::BOOTSTRAP_ROLE),
+                _ => Err(missing("role", sqlstate::UNDEFINED_OBJECT)),
+            },
+            Oid::REGOPER | Oid::REGOPERATOR => match operator::by_name(text) {
+                [only] => Ok(only.oid),
+                _ => Err(missing("operator", sqlstate::UNDEFINED_FUNCTION)),
+            },
+            _ => Err(Error::unsupported("names of this type are not supported")),
+        }
+    }
+
+    fn index_named(&self, parts: &[String]) -> Result<Option<Oid>> {
+        let (schema, name) = match parts {
+            [name] => (None, name),
+            [schema, name] => (self.schema(schema), name),
+            _ => return Ok(None),
+        };
+        for table in self.tables()? {
+            let in_schema = match schema {
+                Some(schema) => table.schema == schema,
+                None => self.path.searched.contains(&table.schema),
+            };
+            if in_schema && let Some(index) = table.indexes.iter().find(|index| index.name == *name) {
+                return Ok(Some(index.oid));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How an object is shown as a value of type `regclass`, `regtype` and so on.
+    pub fn show_reg(&self, ty: Oid, oid: Oid) -> String {
+        if oid.is_none() {
+            return "-".to_owned();
+        }
+        let name = match ty {
+            Oid::REGCLASS => self.relation_name(oid),
+            Oid::REGTYPE => table::by_oid(oid).map(|_| typmod::format_type(Type::plain(oid))),
+            Oid::REGPROC => function::by_oid(oid).map(|row| row.name.to_owned()),
+            Oid::REGPROCEDURE => function::by_oid(oid).map(|row| {
+                let types: Vec<_> = row.args.iter().map(|&ty| typmod::format_type(Type::plain(ty))).collect();
+                format!("{}({})", row.name, types.join(","))
+            }),
+            Oid::REGNAMESPACE => self.schema_name(oid).map(|name| quoted_identifier(&name)),
+            Oid::REGROLE => (oid == schema::BOOTSTRAP_ROLE).then(|| system::cluster::SUPERUSER.to_owned()),
+            Oid::REGOPER | Oid::REGOPERATOR => operator::by_oid(oid).map(|row| row.name.to_owned()),
+            _ => None,
+        };
+        name.unwrap_or_else(|| oid.to_string())
+    }
+
+    fn relation_name(&self, oid: Oid) -> Option<String> {
+        if let Ok(Some(table)) = self.table_by_oid(oid) {
+            return Some(self.shown_name(&table));
+        }
+        let tables = self.tables().ok()?;
+        tables.iter().find_map(|table| table.index(oid).map(|index| quoted_identifier(&index.name)))
+    }
+}
+
+/// Schema and name of a path.
+pub fn split<'a>(path: Path<'a>) -> Result<(Option<&'a str>, &'a str)> {
+    match path {
+        [name] => Ok((None, name.text)),
+        [schema, name] => Ok((Some(schema.text), name.text)),
+        [database, schema, name] if database.text == system::cluster::DATABASE_NAME => {
+            Ok((Some(schema.text), name.text))
+        }
+        [_, _, _] => {
+            let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
+            Err(Error::unsupported(format!(
+                "cross-database references are not implemented: \"{}\"",
+                shown.join(".")
+            )))
+        }
+        _ => {
+            let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
+            let message = format!("improper qualified name (too many dotted names): {}", shown.join("."));
+            Err(Error::statement(sqlstate::SYNTAX_ERROR, message))
+        }
+    }
+}
+
+/// The parts of a name with dots, folded and unquoted.
+fn split_name(text: &str) -> Option<Vec<String>> {
+    let text = text.trim();
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut name = String::new();
+            let mut characters = quoted.char_indices();
+            let end = loop {
+                match characters.next()? {
+                    (at, '"') if quoted[at + 1..].starts_with('"') => {
+                        characters.next();
+                        name.push('"');
+                    }
+                    (at, '"') => break at + 1,
+                    (_, character) => name.push(character),
+                }
+            };
+            parts.push(name);
+            rest = &quoted[end..];
+        } else {
+            let end = rest.find('.').unwrap_or(rest.len());
+            let name = rest[..end].trim_end();
+            if name.is_empty() {
+                return None;
+            }
+            parts.push(name.to_ascii_lowercase());
+            rest = &rest[end..];
+        }
+        match rest.strip_prefix('.') {
+            Some(more) => rest = more,
+            None => return rest.is_empty().then_some(parts),
+        }
+    }
+}
+
+/// Is a kind one whose text form the catalog knows?
+pub fn is_reg(kind: Kind) -> bool {
+    kind == Kind::Reg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_by_path_and_shown_so_that_they_are_found_again() {
+        let catalogs = Catalogs::new();
+        let catalog = Catalog::new(&catalogs, "\"$user\", public", "postgres");
+        let class = catalog.find(None, "pg_class").unwrap().unwrap();
+        assert_eq!((class.oid, class.columns[1].name.as_str()), (Oid(1259), "relname"));
+        assert_eq!(catalog.shown_name(&class), "pg_class");
+        assert_eq!(catalog.read_reg(Oid::REGCLASS, "pg_catalog.PG_Class").unwrap(), class.oid);
+        assert_eq!(catalog.read_reg(Oid::REGCLASS, "\"pg_class\"").unwrap(), class.oid);
+        assert_eq!(catalog.show_reg(Oid::REGCLASS, class.oid), "pg_class");
+        assert_eq!(catalog.show_reg(Oid::REGTYPE, Oid::INT4), "integer");
+        assert!(catalog.find(Some("public"), "pg_class").unwrap().is_none());
+        let error = catalog.read_reg(Oid::REGCLASS, "nothing").unwrap_err();
+        assert_eq!(error.message(), "relation \"nothing\" does not exist");
+    }
+
+    #[test]
+    fn names_come_apart_as_postgresql_takes_them() {
+        assert_eq!(split_name("a.B"), Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(split_name("\"A.b\"\"c\".d"), Some(vec!["A.b\"c".to_owned(), "d".to_owned()]));
+        assert_eq!(split_name("a."), None);
+        assert_eq!(split_name("\"a"), None);
+        assert_eq!(split_name(""), None);
+    }
+}

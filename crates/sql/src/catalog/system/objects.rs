@@ -1,0 +1,213 @@
+//! Types, functions, operators, casts: the tables of [`types`](crate::types) as PostgreSQL's catalogs.
+
+use crate::catalog::provider::{RowSink, ViewContext};
+use crate::catalog::schema::{BOOTSTRAP_ROLE, PG_CATALOG};
+use crate::types::cast::Method;
+use crate::types::{Datum, Oid, aggregate, cast, function, operator, table};
+use base::Result;
+
+const INTERNAL_LANGUAGE: Oid = Oid(12);
+
+/// `pg_type`
+pub(super) fn types(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for ty in table::TABLE {
+        rows.row()
+            .oid(ty.oid)
+            .text(ty.name)
+            .oid(PG_CATALOG)
+            .oid(BOOTSTRAP_ROLE)
+            .int(ty.length)
+            .bool(ty.by_value)
+            .char(ty.class())
+            .char(ty.category)
+            .bool(ty.preferred)
+            .bool(true)
+            .char(b',')
+            .oid(Oid::NONE)
+            .int(0)
+            .oid(ty.element)
+            .oid(ty.array)
+            .int(0)
+            .int(0)
+            .int(0)
+            .int(0)
+            .int(0)
+            .int(0)
+            .int(0)
+            .char(ty.align)
+            .char(ty.storage)
+            .bool(false)
+            .oid(Oid::NONE)
+            .int(-1)
+            .int(0)
+            .oid(if ty.category == b'S' { Oid(100) } else { Oid::NONE })
+            .end();
+    }
+    Ok(())
+}
+
+struct Routine {
+    oid: Oid,
+    name: &'static str,
+    args: &'static [Oid],
+    result: Oid,
+    kind: u8,
+    strict: bool,
+    set: bool,
+    volatility: u8,
+}
+
+fn routine(rows: &mut RowSink, routine: &Routine) {
+    let args: Vec<Datum<'_>> = routine.args.iter().map(|oid| Datum::Int(oid.0.into())).collect();
+    rows.row()
+        .oid(routine.oid)
+        .text(routine.name)
+        .oid(PG_CATALOG)
+        .oid(BOOTSTRAP_ROLE)
+        .oid(INTERNAL_LANGUAGE)
+        .float(1.0)
+        .float(if routine.set { 1000.0 } else { 0.0 })
+        .oid(Oid::NONE)
+        .int(0)
+        .char(routine.kind)
+        .bool(false)
+        .bool(false)
+        .bool(routine.strict)
+        .bool(routine.set)
+        .char(routine.volatility)
+        .char(b's')
+        .int(routine.args.len() as i64)
+        .int(0)
+        .oid(routine.result)
+        .array(&args)
+        .nulls(5)
+        .text(routine.name)
+        .end();
+}
+
+/// `pg_proc`
+pub(super) fn functions(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for row in function::TABLE {
+        routine(
+            rows,
+            &Routine {
+                oid: row.oid,
+                name: row.name,
+                args: row.args,
+                result: row.result,
+                kind: b'f',
+                strict: row.strict,
+                set: row.returns_set,
+                volatility: row.volatility.code() as u8,
+            },
+        );
+    }
+    for row in aggregate::TABLE {
+        routine(
+            rows,
+            &Routine {
+                oid: row.oid,
+                name: row.name,
+                args: row.args,
+                result: row.result,
+                kind: b'a',
+                strict: false,
+                set: false,
+                volatility: b'i',
+            },
+        );
+    }
+    Ok(())
+}
+
+/// `pg_aggregate`
+pub(super) fn aggregates(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for row in aggregate::TABLE {
+        rows.row().oid(row.oid).char(b'n').int(0).end();
+    }
+    Ok(())
+}
+
+/// `pg_operator`
+pub(super) fn operators(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for row in operator::TABLE {
+        let equality = row.name == "=";
+        rows.row()
+            .oid(row.oid)
+            .text(row.name)
+            .oid(PG_CATALOG)
+            .oid(BOOTSTRAP_ROLE)
+            .char(if row.left.is_none() { b'l' } else { b'b' })
+            .bool(equality)
+            .bool(equality)
+            .oid(row.left)
+            .oid(row.right)
+            .oid(row.result)
+            .oid(row.commutator)
+            .oid(row.negator)
+            .oid(row.function)
+            .int(0)
+            .int(0)
+            .end();
+    }
+    Ok(())
+}
+
+/// `pg_cast`
+pub(super) fn casts(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (index, row) in cast::TABLE.iter().enumerate() {
+        rows.row()
+            .oid(Oid(10_000 + index as u32))
+            .oid(row.source)
+            .oid(row.target)
+            .oid(Oid::NONE)
+            .char(row.context.code() as u8)
+            .char(if row.method == Method::Relabel { b'b' } else { b'f' })
+            .end();
+    }
+    Ok(())
+}
+
+/// `pg_am`
+pub(super) fn access_methods(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    rows.row().oid(super::relations::HEAP).text("heap").int(3).char(b't').end();
+    rows.row().oid(super::relations::BTREE).text("btree").int(330).char(b'i').end();
+    Ok(())
+}
+
+/// `pg_language`
+pub(super) fn languages(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (oid, name) in [(INTERNAL_LANGUAGE, "internal"), (Oid(14), "sql")] {
+        rows.row()
+            .oid(oid)
+            .text(name)
+            .oid(BOOTSTRAP_ROLE)
+            .bool(false)
+            .bool(name == "sql")
+            .oid(Oid::NONE)
+            .oid(Oid::NONE)
+            .oid(Oid::NONE)
+            .null()
+            .end();
+    }
+    Ok(())
+}
+
+/// `pg_collation`
+pub(super) fn collations(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (oid, name, provider) in [(Oid(100), "default", b'd'), (Oid(950), "C", b'c'), (Oid(951), "POSIX", b'c')] {
+        rows.row()
+            .oid(oid)
+            .text(name)
+            .oid(PG_CATALOG)
+            .oid(BOOTSTRAP_ROLE)
+            .char(provider)
+            .bool(true)
+            .int(-1)
+            .text("C")
+            .text("C")
+            .nulls(2)
+            .end();
+    }
+    Ok(())
+}

@@ -1,0 +1,395 @@
+//! `pg_class` and what belongs to it: tables, columns, indexes, constraints, schemas.
+
+use crate::catalog::definition::{ConstraintKind, IndexDef, RelationKind, TableDef};
+use crate::catalog::provider::{RowSink, ViewContext};
+use crate::catalog::schema::{BOOTSTRAP_ROLE, BUILTIN, PG_CATALOG};
+use crate::catalog::Catalog;
+use crate::types::{Datum, Oid, table};
+use base::Result;
+use base::settings::quoted_identifier;
+
+/// `heap`, the access method of tables.
+pub(super) const HEAP: Oid = Oid(2);
+/// `btree`, the access method of indexes.
+pub(super) const BTREE: Oid = Oid(403);
+const DEFAULT_COLLATION: Oid = Oid(100);
+
+/// `pg_class`
+pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()? {
+        let stored = def.kind == RelationKind::Table;
+        let options: Vec<String> = def.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let checks = def.constraints.iter().filter(|known| matches!(known.kind, ConstraintKind::Check(_))).count();
+        let referring = def.constraints.iter().any(|known| matches!(known.kind, ConstraintKind::ForeignKey(_)));
+        class(
+            rows,
+            &Class {
+                oid: def.oid,
+                name: &def.name,
+                schema: def.schema,
+                owner: def.owner,
+                method: if stored { HEAP } else { Oid::NONE },
+                file: if stored { def.oid } else { Oid::NONE },
+                has_index: !def.indexes.is_empty(),
+                kind: def.kind as u8,
+                columns: def.columns.len() as i64,
+                checks: checks as i64,
+                triggers: referring || !def.referenced_by.is_empty(),
+                options: &options,
+            },
+        );
+        for index in &def.indexes {
+            let options: Vec<String> = index.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            class(
+                rows,
+                &Class {
+                    oid: index.oid,
+                    name: &index.name,
+                    schema: def.schema,
+                    owner: def.owner,
+                    method: BTREE,
+                    file: index.oid,
+                    has_index: false,
+                    kind: b'i',
+                    columns: index.columns.len() as i64,
+                    checks: 0,
+                    triggers: false,
+                    options: &options,
+                },
+            );
+        }
+    }
+    Ok(())
+}
+
+struct Class<'a> {
+    oid: Oid,
+    name: &'a str,
+    schema: Oid,
+    owner: Oid,
+    method: Oid,
+    file: Oid,
+    has_index: bool,
+    kind: u8,
+    columns: i64,
+    checks: i64,
+    triggers: bool,
+    options: &'a [String],
+}
+
+fn class(rows: &mut RowSink, class: &Class<'_>) {
+    let options: Vec<Datum<'_>> = class.options.iter().map(|option| Datum::text(option)).collect();
+    let row = rows
+        .row()
+        .oid(class.oid)
+        .text(class.name)
+        .oid(class.schema)
+        .oid(Oid::NONE)
+        .oid(Oid::NONE)
+        .oid(class.owner)
+        .oid(class.method)
+        .oid(class.file)
+        .oid(Oid::NONE)
+        .int(0)
+        .float(-1.0)
+        .int(0)
+        .oid(Oid::NONE)
+        .bool(class.has_index)
+        .bool(false)
+        .char(b'p')
+        .char(class.kind)
+        .int(class.columns)
+        .int(class.checks)
+        .bool(false)
+        .bool(class.triggers)
+        .bool(false)
+        .bool(false)
+        .bool(false)
+        .bool(true)
+        .char(if class.kind == b'i' { b'n' } else { b'd' })
+        .bool(false)
+        .oid(Oid::NONE)
+        .int(0)
+        .int(0)
+        .null();
+    if options.is_empty() { row.end() } else { row.array(&options).end() }
+}
+
+/// `pg_attribute`
+pub(super) fn attributes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()? {
+        for (index, column) in def.columns.iter().enumerate() {
+            attribute(rows, def.oid, index, column, &column.name);
+        }
+        for index in &def.indexes {
+            for (place, part) in index.columns.iter().enumerate() {
+                let column = &def.columns[usize::from(part.column)];
+                let plain = crate::catalog::definition::ColumnDef { not_null: false, default: None, ..column.clone() };
+                attribute(rows, index.oid, place, &plain, &column.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn attribute(
+    rows: &mut RowSink,
+    relation: Oid,
+    index: usize,
+    column: &crate::catalog::definition::ColumnDef,
+    name: &str,
+) {
+    let ty = table::by_oid(column.ty.oid);
+    let dropped = format!("........pg.dropped.{}........", index + 1);
+    let collated = ty.is_some_and(|row| row.category == b'S');
+    rows.row()
+        .oid(relation)
+        .text(if column.dropped { &dropped } else { name })
+        .oid(if column.dropped { Oid::NONE } else { column.ty.oid })
+        .int(-1)
+        .int(ty.map_or(0, |row| row.length))
+        .int(index as i64 + 1)
+        .int(i64::from(ty.is_some_and(|row| row.is_array())))
+        .int(-1)
+        .int(column.ty.typmod)
+        .bool(ty.is_some_and(|row| row.by_value))
+        .char(ty.map_or(b'i', |row| row.align))
+        .char(ty.map_or(b'p', |row| row.storage))
+        .char(0)
+        .bool(column.not_null)
+        .bool(column.default.is_some())
+        .bool(false)
+        .char(0)
+        .char(0)
+        .bool(column.dropped)
+        .bool(true)
+        .int(0)
+        .oid(if collated { DEFAULT_COLLATION } else { Oid::NONE })
+        .end();
+}
+
+/// `pg_attrdef`
+pub(super) fn defaults(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()? {
+        for (index, column) in def.visible() {
+            if let Some(text) = &column.default {
+                // No number of its own: the table's and the column's make one that is unique.
+                let oid = Oid(def.oid.0.wrapping_mul(31).wrapping_add(index as u32));
+                rows.row().oid(oid).oid(def.oid).int(index as i64 + 1).text(text).end();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `pg_index`
+pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()? {
+        for index in &def.indexes {
+            let count = index.columns.len() as i64;
+            let columns: Vec<_> =
+                index.columns.iter().map(|part| Datum::Int(i64::from(part.column) + 1)).collect();
+            let zeros: Vec<_> = index.columns.iter().map(|_| Datum::Int(0)).collect();
+            let options: Vec<_> = index
+                .columns
+                .iter()
+                .map(|part| Datum::Int(i64::from(part.descending) + 2 * i64::from(part.nulls_first)))
+                .collect();
+            rows.row()
+                .oid(index.oid)
+                .oid(def.oid)
+                .int(count)
+                .int(count)
+                .bool(index.unique)
+                .bool(false)
+                .bool(index.primary)
+                .bool(false)
+                .bool(true)
+                .bool(false)
+                .bool(true)
+                .bool(false)
+                .bool(true)
+                .bool(true)
+                .bool(false)
+                .array(&columns)
+                .array(&zeros)
+                .array(&zeros)
+                .array(&options)
+                .end();
+        }
+    }
+    Ok(())
+}
+
+/// `pg_constraint`
+pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()? {
+        for constraint in &def.constraints {
+            let numbers = |columns: &[u16]| -> Vec<Datum<'static>> {
+                columns.iter().map(|&column| Datum::Int(i64::from(column) + 1)).collect()
+            };
+            let index_columns = |oid: Oid| -> Vec<u16> {
+                def.index(oid).map_or(Vec::new(), |index| index.columns.iter().map(|part| part.column).collect())
+            };
+            let (kind, index, columns, foreign) = match &constraint.kind {
+                ConstraintKind::PrimaryKey(index) => (b'p', *index, index_columns(*index), None),
+                ConstraintKind::Unique(index) => (b'u', *index, index_columns(*index), None),
+                ConstraintKind::Check(_) => (b'c', Oid::NONE, Vec::new(), None),
+                ConstraintKind::ForeignKey(key) => (b'f', key.index, key.columns.clone(), Some(key)),
+            };
+            let columns = numbers(&columns);
+            let row = rows
+                .row()
+                .oid(constraint.oid)
+                .text(&constraint.name)
+                .oid(def.schema)
+                .char(kind)
+                .bool(false)
+                .bool(false)
+                .bool(true)
+                .oid(def.oid)
+                .oid(Oid::NONE)
+                .oid(index)
+                .oid(Oid::NONE)
+                .oid(foreign.map_or(Oid::NONE, |key| key.table))
+                .char(foreign.map_or(b' ', |key| key.on_update as u8))
+                .char(foreign.map_or(b' ', |key| key.on_delete as u8))
+                .char(if foreign.is_some() { b's' } else { b' ' })
+                .bool(true)
+                .int(0)
+                .bool(true);
+            let row = if columns.is_empty() { row.null() } else { row.array(&columns) };
+            let row = match foreign {
+                Some(key) => row.array(&numbers(&key.referenced)),
+                None => row.null(),
+            };
+            let row = row.nulls(5);
+            match &constraint.kind {
+                ConstraintKind::Check(text) => row.text(text).end(),
+                _ => row.null().end(),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `pg_namespace`
+pub(super) fn namespaces(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (oid, name) in context.catalog.schemas() {
+        rows.row().oid(oid).text(&name).oid(BOOTSTRAP_ROLE).null().end();
+    }
+    Ok(())
+}
+
+/// `pg_tables`
+pub(super) fn tables(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()?.iter().filter(|def| def.kind == RelationKind::Table) {
+        rows.row()
+            .text(&context.catalog.schema_name(def.schema).unwrap_or_default())
+            .text(&def.name)
+            .text(super::cluster::SUPERUSER)
+            .null()
+            .bool(!def.indexes.is_empty())
+            .bool(false)
+            .bool(!def.referenced_by.is_empty())
+            .bool(false)
+            .end();
+    }
+    Ok(())
+}
+
+/// `pg_views`
+pub(super) fn views(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()?.iter().filter(|def| def.kind == RelationKind::View) {
+        rows.row()
+            .text(&context.catalog.schema_name(def.schema).unwrap_or_default())
+            .text(&def.name)
+            .text(super::cluster::SUPERUSER)
+            .null()
+            .end();
+    }
+    Ok(())
+}
+
+/// `pg_indexes`
+pub(super) fn index_list(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.tables()? {
+        for index in &def.indexes {
+            rows.row()
+                .text(&context.catalog.schema_name(def.schema).unwrap_or_default())
+                .text(&def.name)
+                .text(&index.name)
+                .null()
+                .text(&index_definition(context.catalog, &def, index))
+                .end();
+        }
+    }
+    Ok(())
+}
+
+/// The statement that would make an index.
+pub(crate) fn index_definition(catalog: &Catalog<'_>, def: &TableDef, index: &IndexDef) -> String {
+    let columns: Vec<String> = index
+        .columns
+        .iter()
+        .map(|part| {
+            let mut text = quoted_identifier(&def.columns[usize::from(part.column)].name);
+            match (part.descending, part.nulls_first) {
+                (false, false) => {}
+                (false, true) => text.push_str(" NULLS FIRST"),
+                (true, true) => text.push_str(" DESC"),
+                (true, false) => text.push_str(" DESC NULLS LAST"),
+            }
+            text
+        })
+        .collect();
+    let schema = catalog.schema_name(def.schema).unwrap_or_default();
+    format!(
+        "CREATE {}INDEX {} ON {}.{} USING btree ({})",
+        if index.unique { "UNIQUE " } else { "" },
+        quoted_identifier(&index.name),
+        quoted_identifier(&schema),
+        quoted_identifier(&def.name),
+        columns.join(", ")
+    )
+}
+
+/// The text of a constraint, as in `CREATE TABLE`.
+pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: Oid) -> Option<String> {
+    let constraint = def.constraints.iter().find(|constraint| constraint.oid == oid)?;
+    let names = |table: &TableDef, columns: &[u16]| {
+        let names: Vec<_> =
+            columns.iter().map(|&column| quoted_identifier(&table.columns[usize::from(column)].name)).collect();
+        names.join(", ")
+    };
+    let index_columns = |oid: Oid| -> Vec<u16> {
+        def.index(oid).map_or(Vec::new(), |index| index.columns.iter().map(|part| part.column).collect())
+    };
+    Some(match &constraint.kind {
+        ConstraintKind::PrimaryKey(index) => format!("PRIMARY KEY ({})", names(def, &index_columns(*index))),
+        ConstraintKind::Unique(index) => format!("UNIQUE ({})", names(def, &index_columns(*index))),
+        ConstraintKind::Check(text) => format!("CHECK (({text}))"),
+        ConstraintKind::ForeignKey(key) => {
+            let other = catalog.table_by_oid(key.table).ok().flatten()?;
+            let mut text = format!(
+                "FOREIGN KEY ({}) REFERENCES {}({})",
+                names(def, &key.columns),
+                catalog.shown_name(&other),
+                names(&other, &key.referenced)
+            );
+            for (word, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+                let action = match action as u8 {
+                    b'r' => "RESTRICT",
+                    b'c' => "CASCADE",
+                    b'n' => "SET NULL",
+                    b'd' => "SET DEFAULT",
+                    _ => continue,
+                };
+                text.push_str(&format!(" ON {word} {action}"));
+            }
+            text
+        }
+    })
+}
+
+const _: () = assert!(BUILTIN[0].0.0 == PG_CATALOG.0);

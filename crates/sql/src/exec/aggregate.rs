@@ -1,0 +1,222 @@
+//! Grouping: a hash table of keys, and for each group the state of every aggregate.
+//!
+//! Groups are given in the order in which their first rows came, so that grouping rows that are in order keeps it.
+
+use super::sort::{SortKey, sort_rows};
+use super::store::{KeySet, Rows, key_pairs, kinds};
+use super::value::{Memory, Value};
+use super::{Exec, State};
+use crate::plan::blob::At;
+use crate::plan::number;
+use crate::plan::record::{Aggregate, AggregateRecord};
+use crate::types::aggregate::{Accumulator, AggCall};
+use crate::types::{Datum, Kind, Oid};
+use base::{Error, Result, sqlstate};
+
+/// All groups, and the one that is given next.
+pub(super) struct Groups {
+    keys: KeySet,
+    count: usize,
+    /// For each group the states of its aggregates.
+    states: Vec<AggregateState>,
+    at: usize,
+}
+
+/// The state of one aggregate over one group.
+struct AggregateState {
+    accumulator: Accumulator,
+    /// Arguments that were seen, for `DISTINCT`.
+    seen: Option<Box<KeySet>>,
+    /// Rows that are to be added in order, for `ORDER BY`: arguments, then keys.
+    rows: Option<Box<Rows>>,
+}
+
+/// An aggregate as the loop over rows needs it.
+struct Plan {
+    record: AggregateRecord,
+    call: AggCall,
+    kinds: Vec<Kind>,
+    order: Vec<SortKey>,
+}
+
+impl Exec<'_> {
+    pub(super) fn aggregate(&mut self, node: At) -> Result<bool> {
+        let bytes = self.plan.bytes;
+        let record = Aggregate::read(bytes, node);
+        let (registers, _) = key_pairs(bytes.list(At(record.keys)));
+        let mut groups = match self.take(node) {
+            State::Groups(groups) => groups,
+            _ => Box::new(self.groups(&record)?),
+        };
+        let found = groups.at < groups.count;
+        if found {
+            let group = groups.at;
+            groups.at += 1;
+            if !registers.is_empty() {
+                for (value, register) in groups.keys.keys.row(group).iter().zip(&registers) {
+                    self.registers[*register as usize] = *value;
+                }
+            }
+            self.finish_group(&record, &mut groups, group)?;
+        }
+        self.put(node, State::Groups(groups));
+        Ok(found)
+    }
+
+    fn aggregate_plans(&self, record: &Aggregate) -> Result<Vec<Plan>> {
+        let bytes = self.plan.bytes;
+        let mut plans = Vec::new();
+        for at in bytes.list(At(record.aggregates)).iter() {
+            let record = AggregateRecord::read(bytes, At(at));
+            let Some(op) = number::aggregate(record.op) else {
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: an unknown aggregate"));
+            };
+            let kinds = kinds(bytes.list(At(record.kinds)));
+            let order = bytes
+                .list(At(record.order_keys))
+                .groups::<2>()
+                .enumerate()
+                .map(|(index, [kind, direction])| SortKey::new(kinds.len() + index, kind, direction))
+                .collect();
+            plans.push(Plan { record, call: AggCall::new(op, Oid(record.argument)), kinds, order });
+        }
+        Ok(plans)
+    }
+
+    fn groups(&mut self, record: &Aggregate) -> Result<Groups> {
+        let bytes = self.plan.bytes;
+        let (registers, kinds) = key_pairs(bytes.list(At(record.keys)));
+        let plans = self.aggregate_plans(record)?;
+        let mut groups = Groups { keys: KeySet::default(), count: 0, states: Vec::new(), at: 0 };
+        self.memory.buffers[record.buffer as usize].clear();
+        let single = registers.is_empty();
+        if single && record.grouped == 0 {
+            groups.count = 1;
+            groups.states.extend(plans.iter().map(new_state));
+        }
+        while self.next(At(record.child))? {
+            self.breath()?;
+            let group = match single {
+                true => {
+                    if groups.count == 0 {
+                        groups.count = 1;
+                        groups.states.extend(plans.iter().map(new_state));
+                    }
+                    0
+                }
+                false => {
+                    let key = self.read_registers(&registers);
+                    let (group, new) = self.find_or_add(&mut groups.keys, &key, &kinds, record.buffer)?;
+                    if new {
+                        groups.count += 1;
+                        groups
+                            .states
+                            .try_reserve(plans.len())
+                            .map_err(|_| super::store::refused(plans.len() * size_of::<AggregateState>()))?;
+                        groups.states.extend(plans.iter().map(new_state));
+                    }
+                    group
+                }
+            };
+            for (index, plan) in plans.iter().enumerate() {
+                if self.holds(plan.record.filter)? {
+                    let state = &mut groups.states[group * plans.len() + index];
+                    self.add_row(plan, state, record.buffer)?;
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Adds the current row to an aggregate.
+    fn add_row(&mut self, plan: &Plan, state: &mut AggregateState, buffer: u32) -> Result<()> {
+        let start = self.stack.len();
+        let scratch = self.push(plan.record.arguments)?;
+        let count = plan.record.count as usize;
+        if let Some(seen) = &mut state.seen {
+            let key = self.stack[start..].to_vec();
+            let is_null = key.first().is_some_and(|value| value.is_null());
+            if is_null || !self.find_or_add(seen, &key, &plan.kinds, buffer)?.1 {
+                self.stack.truncate(start);
+                self.memory.scratch.truncate(scratch);
+                return Ok(());
+            }
+        }
+        if let Some(rows) = &mut state.rows {
+            self.push(plan.record.order)?;
+            let mut row = self.stack.split_off(start);
+            for value in &mut row {
+                *value = self.memory.keep(*value, buffer)?;
+            }
+            rows.push(row.into_iter())?;
+        } else {
+            let mut short = [Datum::Null; 4];
+            let long: Vec<Datum<'_>>;
+            let arguments = if count <= short.len() {
+                for (argument, value) in short.iter_mut().zip(&self.stack[start..]) {
+                    *argument = self.memory.datum(*value);
+                }
+                &short[..count]
+            } else {
+                long = self.stack[start..].iter().map(|value| self.memory.datum(*value)).collect();
+                &long
+            };
+            state.accumulator.add(plan.call, arguments)?;
+            self.stack.truncate(start);
+        }
+        self.memory.scratch.truncate(scratch);
+        Ok(())
+    }
+
+    /// Sets the registers of a group's results.
+    fn finish_group(&mut self, record: &Aggregate, groups: &mut Groups, group: usize) -> Result<()> {
+        let plans = self.aggregate_plans(record)?;
+        for (index, plan) in plans.iter().enumerate() {
+            let state = &mut groups.states[group * plans.len() + index];
+            if let Some(rows) = state.rows.take() {
+                let mut numbers: Vec<u32> = (0..rows.count as u32).collect();
+                sort_rows(&self.memory, &plan.order, &rows, &mut numbers)?;
+                for number in numbers {
+                    let row = &rows.row(number as usize)[..plan.kinds.len()];
+                    let arguments: Vec<Datum<'_>> = row.iter().map(|value| self.memory.datum(*value)).collect();
+                    state.accumulator.add(plan.call, &arguments)?;
+                }
+            }
+            let value = {
+                let context = self.around.context(&self.arena);
+                match state.accumulator.finish(plan.call, &context)? {
+                    Datum::Bytes(bytes) => {
+                        self.spare.clear();
+                        self.spare.extend_from_slice(bytes);
+                        None
+                    }
+                    datum => super::scan::plain(datum),
+                }
+            };
+            let value = match value {
+                Some(value) => value,
+                None => {
+                    let spare = std::mem::take(&mut self.spare);
+                    let value = self.memory.to_buffer(record.buffer, Datum::Bytes(&spare))?;
+                    self.spare = spare;
+                    value
+                }
+            };
+            self.registers[plan.record.register as usize] = value;
+            // The group is given once; its state is not needed any more.
+            state.accumulator = Accumulator::new();
+        }
+        Ok(())
+    }
+}
+
+fn new_state(plan: &Plan) -> AggregateState {
+    let ordered = !plan.order.is_empty();
+    AggregateState {
+        accumulator: Accumulator::new(),
+        seen: (plan.record.distinct != 0).then(Box::default),
+        rows: ordered.then(|| Box::new(Rows::new(plan.kinds.len() + plan.order.len()))),
+    }
+}
+
+const _: () = assert!(size_of::<Value>() == 16 && size_of::<Memory<'_>>() > 0);

@@ -1,0 +1,212 @@
+//! What is around an execution: the session's settings and identity, the catalog, the time.
+//!
+//! Operations that the types cannot answer by themselves ([`Op::is_external`]) are answered here.
+
+use crate::catalog::system::cluster;
+use crate::catalog::{Catalog, schema, system};
+use crate::session::SettingsView;
+use crate::types::datetime::Style;
+use crate::types::op::Op;
+use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod};
+use base::settings::{check_readable, lookup};
+use base::{Error, Result, SessionId, sqlstate};
+use std::cell::{Cell, RefCell};
+
+/// A call of `set_config`, to be carried out when the statement has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettingRequest {
+    /// The setting's name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Only for this transaction.
+    pub local: bool,
+}
+
+/// The surroundings of an execution.
+pub struct Around<'r> {
+    /// What is known of tables.
+    pub catalog: &'r Catalog<'r>,
+    /// The session's settings.
+    pub settings: &'r SettingsView<'r>,
+    /// The settings that text forms depend on, and the transaction's time.
+    pub style: Style<'r>,
+    /// When the message arrived.
+    pub statement_time: i64,
+    /// The session; none in a tool.
+    pub session: Option<SessionId>,
+    /// The number that users see.
+    pub number: u32,
+    /// The name of the user.
+    pub user: &'r str,
+    /// The name of the database.
+    pub database: &'r str,
+    /// When the server started.
+    pub server_start: i64,
+    /// The state of `random()`.
+    pub random: Cell<u64>,
+    /// Calls of `set_config`.
+    pub requests: RefCell<Vec<SettingRequest>>,
+}
+
+impl Around<'_> {
+    /// The surroundings of an operation.
+    #[inline]
+    pub fn context<'a>(&'a self, arena: &'a Arena) -> EvalCtx<'a> {
+        EvalCtx {
+            arena,
+            style: self.style,
+            statement_time: self.statement_time,
+            clock_time: self.statement_time,
+            random: self.random.get(),
+        }
+    }
+
+    /// Answers an operation that the types leave to the caller.
+    pub fn external<'a>(&self, op: Op, args: &[Datum<'a>], arena: &'a Arena) -> Result<Datum<'a>> {
+        let text = |text: &str| Ok(Datum::Bytes(arena.copy(text.as_bytes())?));
+        let string = |at: usize| String::from_utf8_lossy(args[at].bytes()).into_owned();
+        let oid = |at: usize| Oid(args[at].int() as u32);
+        Ok(match op {
+            Op::CurrentDatabase => return text(self.database),
+            Op::CurrentUser | Op::SessionUser => return text(self.user),
+            Op::CurrentSchema => match self.catalog.path.creation().and_then(|oid| self.catalog.schema_name(oid)) {
+                Some(name) => return text(&name),
+                None => Datum::Null,
+            },
+            Op::CurrentSchemas => {
+                let names: Vec<String> = self
+                    .catalog
+                    .path
+                    .shown(args[0].bool())
+                    .iter()
+                    .filter_map(|&oid| self.catalog.schema_name(oid))
+                    .collect();
+                let names: Vec<Datum<'_>> = names.iter().map(|name| Datum::text(name)).collect();
+                Datum::Bytes(arena.copy(&array::encode_list(Oid::NAME, &names)?)?)
+            }
+            Op::Version => return text(&self.version()),
+            Op::BackendPid => Datum::Int(self.number.into()),
+            Op::CurrentSetting => {
+                let name = string(0);
+                match lookup(&name) {
+                    Ok(id) => {
+                        check_readable(id, true)?;
+                        return text(&self.settings.show(id));
+                    }
+                    Err(_) if args.get(1).is_some_and(|missing| missing.bool()) => Datum::Null,
+                    Err(error) => return Err(error),
+                }
+            }
+            Op::SetConfig => {
+                let (name, value) = (string(0), string(1));
+                lookup(&name)?;
+                let local = args[2].bool();
+                self.requests.borrow_mut().push(SettingRequest { name, value: value.clone(), local });
+                return text(&value);
+            }
+            Op::TableIsVisible => match self.catalog.table_by_oid(oid(0))? {
+                Some(table) => Datum::Bool(self.catalog.is_visible(&table)),
+                None => self.index_is_visible(oid(0))?,
+            },
+            Op::TypeIsVisible => table::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
+            Op::FunctionIsVisible => {
+                crate::types::function::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true))
+            }
+            Op::RoleName => match oid(0) {
+                schema::BOOTSTRAP_ROLE => return text(cluster::SUPERUSER),
+                other => return text(&format!("unknown (OID={other})")),
+            },
+            Op::GetExpr => args[0],
+            Op::GetIndexDefinition => return self.index_definition(args, arena),
+            Op::GetConstraintDefinition => {
+                for def in self.catalog.tables()? {
+                    if let Some(shown) = system::constraint_definition(self.catalog, &def, oid(0)) {
+                        return text(&shown);
+                    }
+                }
+                Datum::Null
+            }
+            Op::Description => Datum::Null,
+            Op::EncodingName => match args[0].int() {
+                6 => return text("UTF8"),
+                0 => return text("SQL_ASCII"),
+                _ => return text(""),
+            },
+            Op::TextToRegclass => Datum::Int(self.catalog.read_reg(Oid::REGCLASS, &string(0))?.0.into()),
+            Op::ToRegclass | Op::ToRegtype => {
+                let ty = if op == Op::ToRegclass { Oid::REGCLASS } else { Oid::REGTYPE };
+                match self.catalog.read_reg(ty, &string(0)) {
+                    Ok(oid) => Datum::Int(oid.0.into()),
+                    Err(error) if error.sqlstate() == sqlstate::INVALID_NAME => return Err(error),
+                    Err(_) => Datum::Null,
+                }
+            }
+            Op::IsInRecovery | Op::IsPublishable => Datum::Bool(false),
+            Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => Datum::Int(0),
+            Op::TempSchema => Datum::Int(0),
+            Op::Sleep => {
+                self.sleep(args[0].float())?;
+                Datum::Bytes(&[])
+            }
+            Op::CancelBackend | Op::TerminateBackend => {
+                let interrupt = match op {
+                    Op::CancelBackend => kernel::session::Interrupt::Cancel,
+                    _ => kernel::session::Interrupt::Terminate,
+                };
+                let found = u32::try_from(args[0].int()).ok().and_then(kernel::session::find);
+                if let Some(slot) = found {
+                    slot.send_interrupt(slot.generation(), interrupt);
+                }
+                Datum::Bool(found.is_some())
+            }
+            Op::BlockingPids => Datum::Bytes(arena.copy(&array::encode_list(Oid::INT4, &[])?)?),
+            Op::ServerStartTime | Op::ConfigurationLoadTime => Datum::Int(self.server_start),
+            other => return Err(Error::unsupported(format!("the function behind {other:?} is not supported here"))),
+        })
+    }
+
+    fn version(&self) -> String {
+        format!("PostgreSQL {}", self.settings.show(base::settings::SettingId::ServerVersion))
+    }
+
+    fn index_is_visible(&self, oid: Oid) -> Result<Datum<'static>> {
+        let owner = self.catalog.tables()?.into_iter().find(|table| table.index(oid).is_some());
+        Ok(owner.map_or(Datum::Null, |table| Datum::Bool(self.catalog.path.searched.contains(&table.schema))))
+    }
+
+    /// `pg_get_indexdef(index, column, pretty)`
+    fn index_definition<'a>(&self, args: &[Datum<'a>], arena: &'a Arena) -> Result<Datum<'a>> {
+        let oid = Oid(args[0].int() as u32);
+        let column = args.get(1).map_or(0, |column| column.int());
+        for def in self.catalog.tables()? {
+            let Some(index) = def.index(oid) else { continue };
+            let shown = match usize::try_from(column) {
+                Ok(0) | Err(_) => system::index_definition(self.catalog, &def, index),
+                Ok(column) => match index.columns.get(column - 1) {
+                    Some(part) => def.columns[usize::from(part.column)].name.clone(),
+                    None => String::new(),
+                },
+            };
+            return Ok(Datum::Bytes(arena.copy(shown.as_bytes())?));
+        }
+        Ok(Datum::Null)
+    }
+
+    /// `pg_sleep`
+    fn sleep(&self, seconds: f64) -> Result<()> {
+        const SECONDS_MAX: f64 = 1e9;
+        let nanos = (seconds.clamp(0.0, SECONDS_MAX) * 1e9) as u64;
+        let deadline = kernel::clock::now() + nanos;
+        while kernel::clock::now() < deadline {
+            kernel::wait::wait(kernel::wait::Event::Sleep, 0, Some(deadline));
+            kernel::session::check_interrupts()?;
+        }
+        Ok(())
+    }
+
+    /// A type's name, for `pg_typeof`.
+    pub fn type_name(ty: Type) -> String {
+        typmod::format_type(Type::plain(ty.oid))
+    }
+}

@@ -1,0 +1,262 @@
+//! Executing plans: rows are pulled from the root, node by node.
+//!
+//! An [`Exec`] is one execution: registers, a stack, and what each node remembers. All of it is ordinary memory of one
+//! request; the plan is only read. A node is asked for its next row ([`Exec::next`]) and answers whether the registers hold
+//! one; [`Exec::rewind`] makes it begin again, which is how a nested loop runs its inner side and an expression its
+//! subplan.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`value`] | values and where their bytes are |
+//! | [`eval`] | programs |
+//! | [`around`] | session, catalog, time |
+//! | [`store`] | rows that are kept |
+//! | [`scan`], [`join`], [`sort`], [`aggregate`], [`set`] | nodes |
+//! | [`subplan`] | queries inside expressions |
+//!
+//! Rules
+//! 1. A row is what the registers hold, until the node is asked for the next one.
+//! 2. Every few hundred rows the executor looks for interrupts and lets others run ([`Exec::breathe`]).
+//! 3. Memory that grows with data is asked for, never assumed: a refusal is `53200`.
+
+pub mod aggregate;
+pub mod around;
+pub mod eval;
+pub mod join;
+pub mod scan;
+pub mod set;
+pub mod sort;
+pub mod store;
+pub mod subplan;
+pub mod value;
+
+use crate::plan::Plan;
+use crate::plan::blob::At;
+use crate::plan::record::NodeKind;
+use crate::types::{Arena, Datum};
+use around::Around;
+use base::{Error, Result, sqlstate};
+use value::{Memory, Value};
+
+/// One execution of a plan.
+pub struct Exec<'e> {
+    plan: Plan<'e>,
+    around: &'e Around<'e>,
+    memory: Memory<'e>,
+    registers: Vec<Value>,
+    parameters: Vec<Value>,
+    stack: Vec<Value>,
+    states: Vec<State>,
+    arena: Arena,
+    /// A place for bytes on their way.
+    spare: Vec<u8>,
+    steps: u32,
+    breaths: u32,
+    root: At,
+    /// The places of the subplans' records, and of the common tables'.
+    subplans: At,
+    commons: At,
+    /// How many rows a statement has changed.
+    changed: u64,
+}
+
+/// What a node remembers between two rows.
+#[derive(Default)]
+enum State {
+    /// It has not begun.
+    #[default]
+    New,
+    /// It has given all its rows.
+    Done,
+    /// How far it has come.
+    At(u64),
+    /// Rows of a view.
+    View(Box<scan::ViewState>),
+    /// A function that gives a set.
+    Function(Box<scan::FunctionState>),
+    /// A loop with a row of the outer node.
+    Loop { matched: bool },
+    /// A hash join.
+    Hash(Box<join::HashState>),
+    /// Rows that are kept.
+    Rows(Box<store::Rows>),
+    /// Keys that were seen.
+    Seen(Box<store::KeySet>),
+    /// Rows of an operation on sets.
+    Sets(Box<set::SetState>),
+    /// Groups.
+    Groups(Box<aggregate::Groups>),
+    /// A limit.
+    Limit { left: u64 },
+    /// The value of a subplan.
+    Value(Value),
+    /// The values of a subplan, hashed.
+    Hashed(Box<subplan::HashedValues>),
+}
+
+/// Looks for interrupts and gives the engine up if the time slice is over. Does nothing outside an engine.
+pub fn breathe() -> Result<()> {
+    match kernel::engine::current() {
+        Some(_) => kernel::session::check_interrupts(),
+        None => Ok(()),
+    }
+}
+
+impl<'e> Exec<'e> {
+    /// An execution that has not begun. `parameters` gives the value of each of the plan's parameters.
+    pub fn new(plan: Plan<'e>, around: &'e Around<'e>) -> Exec<'e> {
+        let header = plan.header();
+        let mut states = Vec::with_capacity(header.states as usize);
+        states.resize_with(header.states as usize, State::default);
+        Exec {
+            plan,
+            around,
+            memory: Memory {
+                plan: plan.bytes,
+                parameters: Vec::new(),
+                scratch: Vec::new(),
+                buffers: vec![Vec::new(); header.buffers as usize],
+            },
+            registers: vec![Value::Null; header.registers as usize],
+            parameters: Vec::new(),
+            stack: Vec::with_capacity(8),
+            states,
+            arena: Arena::new(),
+            spare: Vec::new(),
+            steps: 0,
+            breaths: 0,
+            root: At(header.root),
+            subplans: At(header.subplans),
+            commons: At(header.commons),
+            changed: 0,
+        }
+    }
+
+    /// Gives the next parameter its value.
+    pub fn bind(&mut self, datum: Datum<'_>) -> Result<()> {
+        let value = self.memory.to_parameters(datum)?;
+        self.parameters.push(value);
+        Ok(())
+    }
+
+    /// The next row of the result.
+    pub fn next_row(&mut self) -> Result<bool> {
+        self.next(self.root)
+    }
+
+    /// What a register of the current row holds.
+    #[inline]
+    pub fn register(&self, register: u16) -> Datum<'_> {
+        self.memory.datum(self.registers[usize::from(register)])
+    }
+
+    /// How many rows were changed.
+    pub fn changed(&self) -> u64 {
+        self.changed
+    }
+
+    /// To be called for each row of work: looks up now and then.
+    #[inline]
+    fn breath(&mut self) -> Result<()> {
+        const ROWS_BETWEEN: u32 = 256;
+        self.breaths += 1;
+        if self.breaths < ROWS_BETWEEN {
+            return Ok(());
+        }
+        self.breaths = 0;
+        breathe()
+    }
+
+    #[inline]
+    fn state_of(&self, node: At) -> usize {
+        self.plan.bytes.word(node.0 + 4) as usize
+    }
+
+    /// Takes what a node remembers, to be put back by [`Exec::put`].
+    fn take(&mut self, node: At) -> State {
+        let index = self.state_of(node);
+        std::mem::take(&mut self.states[index])
+    }
+
+    fn put(&mut self, node: At, state: State) {
+        let index = self.state_of(node);
+        self.states[index] = state;
+    }
+
+    /// The node's next row; true if there is one.
+    fn next(&mut self, node: At) -> Result<bool> {
+        let Some(kind) = NodeKind::from_word(self.plan.bytes.word(node.0)) else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: an unknown node"));
+        };
+        match kind {
+            NodeKind::Nothing => Ok(false),
+            NodeKind::Once => self.once(node),
+            NodeKind::Values => self.values(node),
+            NodeKind::FunctionScan => self.function_scan(node),
+            NodeKind::ViewScan => self.view_scan(node),
+            NodeKind::Filter => self.filter(node),
+            NodeKind::Project => self.project(node),
+            NodeKind::NestedLoop => self.nested_loop(node),
+            NodeKind::HashJoin => self.hash_join(node),
+            NodeKind::Sort => self.sort(node),
+            NodeKind::Limit => self.limit(node),
+            NodeKind::Aggregate => self.aggregate(node),
+            NodeKind::Distinct => self.distinct(node),
+            NodeKind::Append => self.append(node),
+            NodeKind::SetOperation => self.set_operation(node),
+            NodeKind::Materialize => self.materialize(node),
+            NodeKind::CommonScan => self.common_scan(node),
+            NodeKind::SeqScan | NodeKind::IndexScan | NodeKind::LockRows | NodeKind::Modify => {
+                Err(Error::unsupported("stored tables are not supported yet"))
+            }
+        }
+    }
+
+    /// Makes a node begin again, with those below it.
+    fn rewind(&mut self, node: At) -> Result<()> {
+        let bytes = self.plan.bytes;
+        let Some(kind) = NodeKind::from_word(bytes.word(node.0)) else { return Ok(()) };
+        match kind {
+            // What is kept stays: nothing below depends on the rows that made it begin again.
+            NodeKind::Materialize => {
+                let index = self.state_of(node);
+                if let State::Rows(rows) = &mut self.states[index] {
+                    rows.restart();
+                }
+                return Ok(());
+            }
+            NodeKind::Append => {
+                let children = bytes.list(At(bytes.word(node.0 + 8)));
+                for child in children.iter() {
+                    self.rewind(At(child))?;
+                }
+            }
+            NodeKind::NestedLoop | NodeKind::HashJoin => {
+                self.rewind(At(bytes.word(node.0 + 12)))?;
+                self.rewind(At(bytes.word(node.0 + 16)))?;
+            }
+            NodeKind::SetOperation => {
+                self.rewind(At(bytes.word(node.0 + 12)))?;
+                self.rewind(At(bytes.word(node.0 + 16)))?;
+            }
+            NodeKind::Filter
+            | NodeKind::Project
+            | NodeKind::Sort
+            | NodeKind::Limit
+            | NodeKind::Aggregate
+            | NodeKind::Distinct
+            | NodeKind::LockRows => self.rewind(At(bytes.word(node.0 + 8)))?,
+            NodeKind::Modify => self.rewind(At(bytes.word(node.0 + 12)))?,
+            NodeKind::Nothing
+            | NodeKind::Once
+            | NodeKind::Values
+            | NodeKind::FunctionScan
+            | NodeKind::ViewScan
+            | NodeKind::SeqScan
+            | NodeKind::IndexScan
+            | NodeKind::CommonScan => {}
+        }
+        self.put(node, State::New);
+        Ok(())
+    }
+}

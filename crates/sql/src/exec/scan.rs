@@ -1,0 +1,323 @@
+//! Where rows come from: expressions, functions, views, common tables; and what passes them on.
+
+use super::store::Rows;
+use super::value::Value;
+use super::{Exec, State};
+use crate::catalog::provider::{RowSink, ViewContext};
+use crate::plan::blob::At;
+use crate::plan::number;
+use crate::plan::record::{
+    CommonRecord, CommonScan, Filter, FunctionScan, Materialize, Once, Project, Values, ViewScan,
+};
+use crate::types::array::Array;
+use crate::types::op::Op;
+use crate::types::{Datum, Oid};
+use base::{Error, Result, sqlstate};
+
+/// The rows of a view.
+pub(super) struct ViewState {
+    rows: RowSink,
+    at: usize,
+}
+
+/// How far a function that gives a set has come.
+pub(super) enum FunctionState {
+    /// A series of numbers.
+    Series { next: Option<i64>, end: i64, step: i64, row: i64 },
+    /// The elements of an array, kept.
+    Elements { rows: Rows },
+    /// One value.
+    Once,
+}
+
+impl Exec<'_> {
+    pub(super) fn once(&mut self, node: At) -> Result<bool> {
+        if matches!(self.take(node), State::Done) {
+            self.put(node, State::Done);
+            return Ok(false);
+        }
+        self.put(node, State::Done);
+        let record = Once::read(self.plan.bytes, node);
+        self.holds(record.filter)
+    }
+
+    pub(super) fn values(&mut self, node: At) -> Result<bool> {
+        let record = Values::read(self.plan.bytes, node);
+        let rows = self.plan.bytes.list(At(record.rows));
+        let at = match self.take(node) {
+            State::At(at) => at,
+            _ => 0,
+        };
+        if at as usize >= rows.len() {
+            self.put(node, State::At(at));
+            return Ok(false);
+        }
+        self.put(node, State::At(at + 1));
+        self.breath()?;
+        let program = rows.get(at as usize);
+        if program != 0 {
+            self.assign(program, record.buffer)?;
+        }
+        Ok(true)
+    }
+
+    pub(super) fn filter(&mut self, node: At) -> Result<bool> {
+        let record = Filter::read(self.plan.bytes, node);
+        while self.next(At(record.child))? {
+            self.breath()?;
+            if self.holds(record.condition)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) fn project(&mut self, node: At) -> Result<bool> {
+        let record = Project::read(self.plan.bytes, node);
+        if !self.next(At(record.child))? {
+            return Ok(false);
+        }
+        self.assign(record.program, record.buffer)?;
+        Ok(true)
+    }
+
+    // ---- functions
+
+    pub(super) fn function_scan(&mut self, node: At) -> Result<bool> {
+        let record = FunctionScan::read(self.plan.bytes, node);
+        let mut state = match self.take(node) {
+            State::Function(state) => state,
+            State::Done => {
+                self.put(node, State::Done);
+                return Ok(false);
+            }
+            _ => match self.begin_function(&record)? {
+                Some(state) => Box::new(state),
+                None => {
+                    self.put(node, State::Done);
+                    return Ok(false);
+                }
+            },
+        };
+        loop {
+            self.breath()?;
+            let row = match &mut *state {
+                FunctionState::Series { next, end, step, row } => {
+                    let Some(value) = *next else { break };
+                    let over = if *step > 0 { value > *end } else { value < *end };
+                    if over {
+                        break;
+                    }
+                    *next = value.checked_add(*step);
+                    *row += 1;
+                    self.set(record.output, Value::Int(value));
+                    *row
+                }
+                FunctionState::Elements { rows } => {
+                    if rows.at >= rows.count {
+                        break;
+                    }
+                    rows.at += 1;
+                    self.set(record.output, rows.values[rows.at - 1]);
+                    rows.at as i64
+                }
+                FunctionState::Once => {
+                    self.assign(record.arguments, record.buffer)?;
+                    self.set(record.ordinal, Value::Int(1));
+                    self.put(node, State::Done);
+                    return self.holds(record.filter);
+                }
+            };
+            self.set(record.ordinal, Value::Int(row));
+            if self.holds(record.filter)? {
+                self.put(node, State::Function(state));
+                return Ok(true);
+            }
+        }
+        self.put(node, State::Done);
+        Ok(false)
+    }
+
+    /// Sets a register that is given counted from one.
+    #[inline]
+    pub(super) fn set(&mut self, register: u32, value: Value) {
+        if register > 0 {
+            self.registers[register as usize - 1] = value;
+        }
+    }
+
+    /// Computes the arguments of a function; none if it gives no rows.
+    fn begin_function(&mut self, record: &FunctionScan) -> Result<Option<FunctionState>> {
+        if record.op == 0xFFFF {
+            return Ok(Some(FunctionState::Once));
+        }
+        let start = self.stack.len();
+        let scratch = self.push(record.arguments)?;
+        let arguments = self.stack.split_off(start);
+        let state = self.function_state(record, &arguments);
+        self.memory.scratch.truncate(scratch);
+        state
+    }
+
+    fn function_state(&mut self, record: &FunctionScan, arguments: &[Value]) -> Result<Option<FunctionState>> {
+        if arguments.iter().any(|argument| argument.is_null()) {
+            return Ok(None);
+        }
+        match number::op(record.op as u16) {
+            Some(Op::GenerateSeries) => {
+                let number = |index: usize| match arguments.get(index) {
+                    Some(Value::Int(value)) => *value,
+                    _ => 1,
+                };
+                let (next, end, step) = (number(0), number(1), number(2));
+                if step == 0 {
+                    return Err(Error::statement(
+                        sqlstate::INVALID_PARAMETER_VALUE,
+                        "step size cannot equal zero",
+                    ));
+                }
+                Ok(Some(FunctionState::Series { next: Some(next), end, step, row: 0 }))
+            }
+            Some(Op::Unnest) => {
+                let Some(Value::Span(span)) = arguments.first() else { return Ok(None) };
+                self.memory.buffers[record.buffer as usize].clear();
+                let bytes = self.memory.bytes(*span).to_vec();
+                let mut rows = Rows::new(1);
+                for item in Array::decode(&bytes)?.iter() {
+                    let value = self.memory.to_buffer(record.buffer, item?)?;
+                    rows.push(std::iter::once(value))?;
+                }
+                Ok(Some(FunctionState::Elements { rows }))
+            }
+            _ => Err(Error::unsupported("this set-returning function is not supported")),
+        }
+    }
+
+    // ---- views
+
+    pub(super) fn view_scan(&mut self, node: At) -> Result<bool> {
+        let bytes = self.plan.bytes;
+        let record = ViewScan::read(bytes, node);
+        let mut state = match self.take(node) {
+            State::View(state) => state,
+            _ => {
+                let types = bytes.list(At(record.types)).iter().map(Oid);
+                let mut rows = RowSink::new(types);
+                let around = self.around;
+                let context = ViewContext {
+                    catalog: around.catalog,
+                    settings: around.settings,
+                    session: around.session,
+                    user: around.user,
+                    database: around.database,
+                };
+                if let Some(provider) = around.catalog.catalogs.provider(record.provider) {
+                    provider.rows(&context, &mut rows)?;
+                }
+                Box::new(ViewState { rows, at: 0 })
+            }
+        };
+        let columns = bytes.list(At(record.columns));
+        while state.at < state.rows.len() {
+            self.breath()?;
+            let row = state.at;
+            state.at += 1;
+            self.memory.buffers[record.buffer as usize].clear();
+            for [column, register] in columns.groups::<2>() {
+                let datum = state.rows.value(row, column as usize)?;
+                self.registers[register as usize] = self.memory.to_buffer(record.buffer, datum)?;
+            }
+            self.set(record.table_register, Value::Int(record.table.into()));
+            if self.holds(record.filter)? {
+                self.put(node, State::View(state));
+                return Ok(true);
+            }
+        }
+        self.put(node, State::View(state));
+        Ok(false)
+    }
+
+    // ---- rows that are kept
+
+    pub(super) fn materialize(&mut self, node: At) -> Result<bool> {
+        let bytes = self.plan.bytes;
+        let record = Materialize::read(bytes, node);
+        let saved = bytes.list(At(record.saved));
+        let mut rows = match self.take(node) {
+            State::Rows(rows) => rows,
+            _ => {
+                let mut rows = Box::new(Rows::new(saved.len()));
+                self.memory.buffers[record.buffer as usize].clear();
+                while self.next(At(record.child))? {
+                    self.breath()?;
+                    self.save(&mut rows, saved, record.buffer)?;
+                }
+                rows
+            }
+        };
+        let found = rows.at < rows.count;
+        if found {
+            self.load(&rows, rows.at, saved);
+            rows.at += 1;
+        }
+        self.put(node, State::Rows(rows));
+        Ok(found)
+    }
+
+    pub(super) fn common_scan(&mut self, node: At) -> Result<bool> {
+        let bytes = self.plan.bytes;
+        let record = CommonScan::read(bytes, node);
+        let common = CommonRecord::read(bytes, At(bytes.list(self.commons).get(record.common as usize)));
+        let index = common.state as usize;
+        if !matches!(self.states[index], State::Rows(_)) {
+            let registers = bytes.list(At(common.columns));
+            let mut rows = Rows::new(registers.len());
+            while self.next(At(common.root))? {
+                self.breath()?;
+                self.save(&mut rows, registers, common.buffer)?;
+            }
+            self.states[index] = State::Rows(Box::new(rows));
+        }
+        let mut at = match self.take(node) {
+            State::At(at) => at as usize,
+            _ => 0,
+        };
+        let pairs = bytes.list(At(record.columns));
+        loop {
+            {
+                let State::Rows(rows) = &self.states[index] else { return Ok(false) };
+                if at >= rows.count {
+                    break;
+                }
+                let row = rows.row(at);
+                for [column, register] in pairs.groups::<2>() {
+                    self.registers[register as usize] = row[column as usize];
+                }
+            }
+            at += 1;
+            self.breath()?;
+            if self.holds(record.filter)? {
+                self.put(node, State::At(at as u64));
+                return Ok(true);
+            }
+        }
+        self.put(node, State::At(at as u64));
+        Ok(false)
+    }
+
+    /// Registers as values on their own.
+    pub(super) fn read_registers(&self, registers: &[u32]) -> Vec<Value> {
+        registers.iter().map(|&register| self.registers[register as usize]).collect()
+    }
+}
+
+/// A datum of fixed width as a value.
+pub(super) fn plain(datum: Datum<'_>) -> Option<Value> {
+    Some(match datum {
+        Datum::Null => Value::Null,
+        Datum::Bool(value) => Value::Bool(value),
+        Datum::Int(value) => Value::Int(value),
+        Datum::Float(value) => Value::Float(value),
+        Datum::Bytes(_) => return None,
+    })
+}

@@ -1,0 +1,30 @@
+//! SQL: from a statement's text to rows, over the storage crate's tables and snapshots.
+//!
+//! ```text
+//!  text --lexer--> key of the cache --parser--> tree --bind--> bound statement --plan--> plan --exec--> rows
+//! ```
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`lexer`] | tokens, and the normaliser that keys the statement cache |
+//! | [`types`], [`row`], [`key`] | values, what can be done with them, their stored forms; pure: no I/O, no time, no waiting |
+//! | [`parser`] | from a text to its syntax tree |
+//! | [`catalog`] | schemas, tables, views |
+//! | [`bind`] | names become columns, types, functions |
+//! | [`plan`] | compiled statements: immutable bytes |
+//! | [`exec`] | executing them |
+//! | [`session`] | a session: settings, statements, portals, transactions |
+//! | [`statement`] | statements that are not planned |
+#![forbid(unsafe_code)]
+
+pub mod bind;
+pub mod catalog;
+pub mod exec;
+pub mod key;
+pub mod lexer;
+pub mod parser;
+pub mod plan;
+pub mod row;
+pub mod session;
+pub mod statement;
+pub mod types;

@@ -1,0 +1,545 @@
+//! Statements that define things: `CREATE`, `DROP`, `ALTER`.
+
+use super::ast::{
+    AlterAction, ColumnDefinition, ConstraintKind, CreateIndex, CreateTable, Name, ObjectKind, ReferentialAction,
+    SourceExpr, StorageOption, TableConstraint, Utility,
+};
+use super::cursor::{Parser, kw};
+use crate::lexer::TokenKind;
+use base::Result;
+
+impl<'t, 'a> Parser<'t, 'a> {
+    // ---- CREATE
+
+    pub(super) fn create(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        let local = self.is(kw!("local"))? || self.is(kw!("global"))?;
+        if local {
+            self.next()?;
+        }
+        let temporary = self.eat(kw!("temporary"))? || self.eat(kw!("temp"))?;
+        let unlogged = !temporary && self.eat(kw!("unlogged"))?;
+        if self.eat(kw!("table"))? {
+            return self.create_table(temporary, unlogged);
+        }
+        let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
+        match word {
+            "unique" | "index" => self.create_index(),
+            "schema" => self.create_schema(),
+            "or" => {
+                self.next()?;
+                self.expect(kw!("replace"))?;
+                let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
+                let words = format!("CREATE OR REPLACE {}", word.to_uppercase());
+                self.unsupported_statement(words.trim_end())
+            }
+            "view" | "sequence" | "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "role"
+            | "user" | "group" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
+            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication"
+            | "recursive" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
+            | "access" | "constraint" | "trusted" | "procedural" | "default" => {
+                let words = format!("CREATE {}", word.to_uppercase());
+                self.unsupported_statement(&words)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn if_not_exists(&mut self) -> Result<bool> {
+        self.eat_all([kw!("if"), kw!("not"), kw!("exists")])
+    }
+
+    fn create_schema(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        let if_not_exists = self.if_not_exists()?;
+        if self.is(kw!("authorization"))? {
+            return self.unsupported_statement("CREATE SCHEMA AUTHORIZATION");
+        }
+        let name = self.name()?;
+        if !self.is_kind(TokenKind::End)? {
+            return self.unsupported_statement("CREATE SCHEMA with elements or an owner");
+        }
+        Ok(Utility::CreateSchema { name, if_not_exists })
+    }
+
+    fn create_table(&mut self, temporary: bool, unlogged: bool) -> Result<Utility<'a>> {
+        let if_not_exists = self.if_not_exists()?;
+        let path = self.path()?;
+        let mut table = CreateTable {
+            path,
+            if_not_exists,
+            temporary,
+            unlogged,
+            columns: &[],
+            constraints: &[],
+            options: &[],
+            query: None,
+            tablespace: None,
+        };
+        let at = self.at()?;
+        if self.is(kw!("partition"))? {
+            self.skip_all()?;
+            return Err(self.unsupported("a partitioned table", at));
+        }
+        if self.is(kw!("of"))? {
+            return Err(self.unsupported("a table of a composite type", at));
+        }
+        if self.is_kind(TokenKind::ParenOpen)? && !self.is_query_in_parentheses()? {
+            self.table_elements(&mut table)?;
+        }
+        loop {
+            let at = self.at()?;
+            if self.is(kw!("partition"))? {
+                self.skip_all()?;
+                return Err(self.unsupported("a partitioned table", at));
+            } else if self.is(kw!("inherits"))? {
+                return Err(self.unsupported("inheritance", at));
+            } else if self.is(kw!("with"))? && self.peek_at(1)?.token.kind == TokenKind::ParenOpen {
+                self.next()?;
+                table.options = self.storage_options()?;
+            } else if self.eat_all([kw!("without"), kw!("oids")])? {
+                continue;
+            } else if self.is(kw!("on"))? && self.is_at(1, kw!("commit"))? {
+                return Err(self.unsupported("ON COMMIT", at));
+            } else if self.eat(kw!("tablespace"))? {
+                table.tablespace = Some(self.name()?);
+            } else if self.eat(kw!("using"))? {
+                let method = self.name()?;
+                if method.text != "heap" {
+                    return Err(self.unsupported("a table access method other than heap", at));
+                }
+            } else if self.eat(kw!("as"))? {
+                table.query = Some(self.query()?);
+                if self.is(kw!("with"))? {
+                    return Err(self.unsupported("WITH NO DATA", at));
+                }
+                break;
+            } else {
+                break;
+            }
+        }
+        Ok(Utility::CreateTable(self.bump.alloc(table)))
+    }
+
+    fn table_elements(&mut self, table: &mut CreateTable<'a>) -> Result<()> {
+        self.expect_kind(TokenKind::ParenOpen)?;
+        let (mut columns, mut constraints) = (Vec::new(), Vec::new());
+        if !self.is_kind(TokenKind::ParenClose)? {
+            loop {
+                let at = self.at()?;
+                if self.is(kw!("like"))? {
+                    return Err(self.unsupported("LIKE in CREATE TABLE", at));
+                }
+                if self.starts_constraint()? {
+                    constraints.push(self.table_constraint()?);
+                } else {
+                    columns.push(self.column_definition()?);
+                }
+                if !self.eat_kind(TokenKind::Comma)? {
+                    break;
+                }
+            }
+        }
+        self.expect_kind(TokenKind::ParenClose)?;
+        table.columns = self.keep_all(&columns);
+        table.constraints = self.keep_all(&constraints);
+        Ok(())
+    }
+
+    fn starts_constraint(&mut self) -> Result<bool> {
+        let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
+        Ok(matches!(word, "constraint" | "check" | "unique" | "primary" | "foreign" | "exclude"))
+    }
+
+    fn column_definition(&mut self) -> Result<ColumnDefinition<'a>> {
+        let name = self.name()?;
+        let type_name = self.type_name()?;
+        let type_name = self.bump.alloc(type_name);
+        let mut column = ColumnDefinition { name, type_name, not_null: None, default: None, constraints: &[] };
+        let mut constraints = Vec::new();
+        loop {
+            let at = self.at()?;
+            let constraint = if self.eat(kw!("constraint"))? { Some(self.name()?) } else { None };
+            let mut push = |kind| constraints.push(TableConstraint { name: constraint, kind, at });
+            if self.eat_all([kw!("not"), kw!("null")])? {
+                column.not_null = Some(true);
+            } else if self.eat(kw!("null"))? {
+                column.not_null = Some(false);
+            } else if self.eat(kw!("default"))? {
+                column.default = Some(self.default_expr()?);
+            } else if self.eat_all([kw!("primary"), kw!("key")])? {
+                let options = self.index_parameters()?;
+                push(ConstraintKind::PrimaryKey(self.keep_all(&[name]), options));
+            } else if self.eat(kw!("unique"))? {
+                let options = self.index_parameters()?;
+                push(ConstraintKind::Unique(self.keep_all(&[name]), options));
+            } else if self.is(kw!("check"))? {
+                let check = self.check()?;
+                push(check);
+            } else if self.is(kw!("references"))? {
+                let columns = self.keep_all(&[name]);
+                let reference = self.references(columns)?;
+                push(reference);
+            } else if self.is(kw!("collate"))? {
+                self.next()?;
+                let collation = self.path()?;
+                if !collation.last().is_some_and(|name| matches!(name.text, "C" | "POSIX" | "default")) {
+                    return Err(self.unsupported("a collation other than \"C\"", at));
+                }
+            } else if self.is(kw!("generated"))? {
+                return Err(self.unsupported("a generated column", at));
+            } else if constraint.is_some() {
+                return Err(self.unexpected());
+            } else {
+                self.not_deferrable()?;
+                break;
+            }
+            self.not_deferrable()?;
+        }
+        column.constraints = self.keep_all(&constraints);
+        Ok(column)
+    }
+
+    /// The expression after `DEFAULT`: one without `AND`, `IN` and their like at its top.
+    fn default_expr(&mut self) -> Result<SourceExpr<'a>> {
+        let start = self.at()?;
+        let expr = self.column_default()?;
+        self.source(expr, start)
+    }
+
+    fn source(&mut self, expr: super::ast::Expr<'a>, start: u32) -> Result<SourceExpr<'a>> {
+        let text = self.text().get(start as usize..self.last_end() as usize).unwrap_or("");
+        Ok(SourceExpr { expr: self.node(expr), text: self.keep(text) })
+    }
+
+    /// `NOT DEFERRABLE`, `INITIALLY IMMEDIATE`: what constraints are anyway.
+    fn not_deferrable(&mut self) -> Result<()> {
+        loop {
+            let at = self.at()?;
+            if self.is(kw!("deferrable"))? || (self.is(kw!("initially"))? && self.is_at(1, kw!("deferred"))?) {
+                return Err(self.unsupported("a deferrable constraint", at));
+            }
+            if !self.eat_all([kw!("not"), kw!("deferrable")])? && !self.eat_all([kw!("initially"), kw!("immediate")])? {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(super) fn table_constraint(&mut self) -> Result<TableConstraint<'a>> {
+        let at = self.at()?;
+        let name = if self.eat(kw!("constraint"))? { Some(self.name()?) } else { None };
+        let kind = if self.is(kw!("check"))? {
+            self.check()?
+        } else if self.eat_all([kw!("primary"), kw!("key")])? {
+            self.key(true)?
+        } else if self.eat(kw!("unique"))? {
+            self.key(false)?
+        } else if self.eat_all([kw!("foreign"), kw!("key")])? {
+            let columns = self.names_in_parentheses()?;
+            self.references(columns)?
+        } else if self.is(kw!("exclude"))? {
+            return Err(self.unsupported("an exclusion constraint", at));
+        } else {
+            return Err(self.unexpected());
+        };
+        let valid_at = self.at()?;
+        if self.eat_all([kw!("not"), kw!("valid")])? {
+            return Err(self.unsupported("NOT VALID", valid_at));
+        }
+        self.not_deferrable()?;
+        Ok(TableConstraint { name, kind, at })
+    }
+
+    fn key(&mut self, primary: bool) -> Result<ConstraintKind<'a>> {
+        if self.eat_all([kw!("using"), kw!("index")])? {
+            return Ok(ConstraintKind::UsingIndex { primary, index: self.name()? });
+        }
+        let columns = self.names_in_parentheses()?;
+        let options = self.index_parameters()?;
+        Ok(match primary {
+            true => ConstraintKind::PrimaryKey(columns, options),
+            false => ConstraintKind::Unique(columns, options),
+        })
+    }
+
+    /// What may follow the columns of a key.
+    fn index_parameters(&mut self) -> Result<&'a [StorageOption<'a>]> {
+        let at = self.at()?;
+        if self.is(kw!("include"))? {
+            return Err(self.unsupported("INCLUDE", at));
+        }
+        let mut options: &[_] = &[];
+        if self.is(kw!("with"))? && self.peek_at(1)?.token.kind == TokenKind::ParenOpen {
+            self.next()?;
+            options = self.storage_options()?;
+        }
+        if self.eat_all([kw!("using"), kw!("index"), kw!("tablespace")])? {
+            self.name()?;
+        }
+        Ok(options)
+    }
+
+    fn check(&mut self) -> Result<ConstraintKind<'a>> {
+        self.expect(kw!("check"))?;
+        self.expect_kind(TokenKind::ParenOpen)?;
+        let start = self.at()?;
+        let expr = self.expr()?;
+        let source = self.source(expr, start)?;
+        self.expect_kind(TokenKind::ParenClose)?;
+        self.eat_all([kw!("no"), kw!("inherit")])?;
+        Ok(ConstraintKind::Check(source))
+    }
+
+    fn references(&mut self, columns: &'a [Name<'a>]) -> Result<ConstraintKind<'a>> {
+        self.expect(kw!("references"))?;
+        let table = self.path()?;
+        let referenced = self.optional_names()?;
+        let at = self.at()?;
+        if self.eat(kw!("match"))? && !self.eat(kw!("simple"))? {
+            return Err(self.unsupported("MATCH FULL", at));
+        }
+        let (mut on_update, mut on_delete) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
+        while self.eat(kw!("on"))? {
+            if self.eat(kw!("update"))? {
+                on_update = self.referential_action()?;
+            } else {
+                self.expect(kw!("delete"))?;
+                on_delete = self.referential_action()?;
+            }
+        }
+        Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_update, on_delete })
+    }
+
+    fn referential_action(&mut self) -> Result<ReferentialAction> {
+        Ok(match () {
+            () if self.eat_all([kw!("no"), kw!("action")])? => ReferentialAction::NoAction,
+            () if self.eat(kw!("restrict"))? => ReferentialAction::Restrict,
+            () if self.eat(kw!("cascade"))? => ReferentialAction::Cascade,
+            () if self.eat_all([kw!("set"), kw!("null")])? => ReferentialAction::SetNull,
+            () if self.eat_all([kw!("set"), kw!("default")])? => ReferentialAction::SetDefault,
+            () => return Err(self.unexpected()),
+        })
+    }
+
+    /// `(fillfactor = 100)`
+    fn storage_options(&mut self) -> Result<&'a [StorageOption<'a>]> {
+        self.expect_kind(TokenKind::ParenOpen)?;
+        let mut options = Vec::new();
+        loop {
+            let mut name = self.label()?;
+            if self.eat_kind(TokenKind::Dot)? {
+                let second = self.label()?;
+                name.text = self.keep(&format!("{}.{}", name.text, second.text));
+            }
+            let mut value = None;
+            if self.is_operator("=")? {
+                self.next()?;
+                value = self.option_value()?;
+            }
+            options.push(StorageOption { name, value });
+            if !self.eat_kind(TokenKind::Comma)? {
+                break;
+            }
+        }
+        self.expect_kind(TokenKind::ParenClose)?;
+        Ok(self.keep_all(&options))
+    }
+
+    fn create_index(&mut self) -> Result<Utility<'a>> {
+        let unique = self.eat(kw!("unique"))?;
+        self.expect(kw!("index"))?;
+        let concurrently = self.eat(kw!("concurrently"))?;
+        let if_not_exists = self.if_not_exists()?;
+        let name = if self.is(kw!("on"))? { None } else { Some(self.name()?) };
+        self.expect(kw!("on"))?;
+        self.eat(kw!("only"))?;
+        let table = self.path()?;
+        let method = if self.eat(kw!("using"))? { Some(self.name()?) } else { None };
+        self.expect_kind(TokenKind::ParenOpen)?;
+        let mut columns = Vec::new();
+        loop {
+            let item = self.sort_item()?;
+            columns.push(item);
+            let at = self.at()?;
+            if !self.eat_kind(TokenKind::Comma)? {
+                if !self.is_kind(TokenKind::ParenClose)? {
+                    return Err(self.unsupported("an operator class", at));
+                }
+                break;
+            }
+        }
+        self.expect_kind(TokenKind::ParenClose)?;
+        let at = self.at()?;
+        if self.is(kw!("include"))? {
+            return Err(self.unsupported("INCLUDE", at));
+        }
+        if self.is(kw!("nulls"))? {
+            return Err(self.unsupported("NULLS NOT DISTINCT", at));
+        }
+        let mut options: &[_] = &[];
+        if self.eat(kw!("with"))? {
+            options = self.storage_options()?;
+        }
+        if self.eat(kw!("tablespace"))? {
+            self.name()?;
+        }
+        let filter = if self.eat(kw!("where"))? { Some(self.expr_ref()?) } else { None };
+        let columns = self.keep_all(&columns);
+        Ok(Utility::CreateIndex(self.bump.alloc(CreateIndex {
+            name,
+            table,
+            unique,
+            concurrently,
+            if_not_exists,
+            method,
+            columns,
+            options,
+            filter,
+        })))
+    }
+
+    // ---- DROP
+
+    pub(super) fn drop_object(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
+        let kind = match word {
+            "table" => ObjectKind::Table,
+            "index" => ObjectKind::Index,
+            "schema" => ObjectKind::Schema,
+            "view" => ObjectKind::View,
+            "sequence" => ObjectKind::Sequence,
+            "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "role" | "user" | "group"
+            | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation" | "owned"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "routine" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
+                let words = format!("DROP {}", word.to_uppercase());
+                return self.unsupported_statement(&words);
+            }
+            _ => return Err(self.unexpected()),
+        };
+        self.next()?;
+        if kind == ObjectKind::Index {
+            self.eat(kw!("concurrently"))?;
+        }
+        let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
+        let paths = self.paths()?;
+        let cascade = self.cascade()?;
+        Ok(Utility::Drop { kind, paths, if_exists, cascade })
+    }
+
+    // ---- ALTER
+
+    pub(super) fn alter(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        if self.eat(kw!("system"))? {
+            return self.alter_system();
+        }
+        if !self.eat(kw!("table"))? {
+            let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
+            return match word {
+                "database" | "role" | "user" | "group" | "schema" | "index" | "view" | "sequence" | "function"
+                | "procedure" | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate"
+                | "collation" | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy"
+                | "publication" | "routine" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
+                | "text" | "trigger" => {
+                    let words = format!("ALTER {}", word.to_uppercase());
+                    self.unsupported_statement(&words)
+                }
+                _ => Err(self.unexpected()),
+            };
+        }
+        let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
+        self.eat(kw!("only"))?;
+        let path = self.path()?;
+        if self.is_operator("*")? {
+            self.next()?;
+        }
+        let mut actions = vec![self.alter_action()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            actions.push(self.alter_action()?);
+        }
+        Ok(Utility::AlterTable { path, if_exists, actions: self.keep_all(&actions) })
+    }
+
+    fn alter_action(&mut self) -> Result<AlterAction<'a>> {
+        let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
+        match word {
+            "add" => {
+                self.next()?;
+                if self.starts_constraint()? {
+                    return Ok(AlterAction::AddConstraint(self.table_constraint()?));
+                }
+                self.eat(kw!("column"))?;
+                let if_not_exists = self.if_not_exists()?;
+                Ok(AlterAction::AddColumn { column: self.column_definition()?, if_not_exists })
+            }
+            "drop" => {
+                self.next()?;
+                let constraint = self.eat(kw!("constraint"))?;
+                if !constraint {
+                    self.eat(kw!("column"))?;
+                }
+                let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
+                let name = self.name()?;
+                let cascade = self.cascade()?;
+                Ok(match constraint {
+                    true => AlterAction::DropConstraint { name, if_exists, cascade },
+                    false => AlterAction::DropColumn { name, if_exists, cascade },
+                })
+            }
+            "alter" => {
+                self.next()?;
+                self.eat(kw!("column"))?;
+                let name = self.name()?;
+                if self.eat_all([kw!("set"), kw!("default")])? {
+                    let start = self.at()?;
+                    let expr = self.expr()?;
+                    let source = self.source(expr, start)?;
+                    return Ok(AlterAction::SetDefault(name, Some(source)));
+                }
+                if self.eat_all([kw!("drop"), kw!("default")])? {
+                    return Ok(AlterAction::SetDefault(name, None));
+                }
+                if self.eat_all([kw!("set"), kw!("not"), kw!("null")])? {
+                    return Ok(AlterAction::SetNotNull(name, true));
+                }
+                if self.eat_all([kw!("drop"), kw!("not"), kw!("null")])? {
+                    return Ok(AlterAction::SetNotNull(name, false));
+                }
+                self.skip_all()?;
+                Ok(AlterAction::Unsupported("ALTER TABLE … ALTER COLUMN of this kind"))
+            }
+            "set" if self.peek_at(1)?.token.kind == TokenKind::ParenOpen => {
+                self.next()?;
+                Ok(AlterAction::SetOptions(self.storage_options()?))
+            }
+            "rename" => {
+                self.next()?;
+                if self.eat(kw!("to"))? {
+                    return Ok(AlterAction::Rename(self.name()?));
+                }
+                if self.is(kw!("constraint"))? {
+                    self.skip_all()?;
+                    return Ok(AlterAction::Unsupported("ALTER TABLE … RENAME CONSTRAINT"));
+                }
+                self.eat(kw!("column"))?;
+                let name = self.name()?;
+                self.expect(kw!("to"))?;
+                Ok(AlterAction::RenameColumn(name, self.name()?))
+            }
+            "owner" => {
+                self.next()?;
+                self.expect(kw!("to"))?;
+                Ok(AlterAction::Owner(self.name()?))
+            }
+            "set" | "reset" | "enable" | "disable" | "inherit" | "no" | "attach" | "detach" | "validate"
+            | "cluster" | "replica" | "force" | "of" | "not" | "options" => {
+                let words = format!("ALTER TABLE … {}", word.to_uppercase());
+                self.skip_all()?;
+                Ok(AlterAction::Unsupported(self.keep(&words)))
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+}

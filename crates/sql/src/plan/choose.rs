@@ -1,0 +1,947 @@
+//! The planner: how the rows that a bound statement asks for are found.
+//!
+//! So far it decides by rules, not by costs: conditions are tested as early as they can be; an index is used where
+//! conditions give its first columns values, or its next one a range; joins begin with what is most restricted, go on with
+//! what can be looked up from there, by a unique index best of all, then with what can be hashed, and last with the rest.
+//!
+//! Rules
+//! 1. Inner joins are reordered freely, outer joins never; an item that reads others' columns (`LATERAL`) comes after them.
+//! 2. A condition on an outer join's result is not moved to the side whose rows may be null.
+//! 3. A common table that is read once becomes a subquery, unless it was said to be materialized.
+
+use super::StatementKind;
+use super::tree::{Bound as IndexBound, CommonTree, IndexScan, JoinType, Key, Modify, Node, Subtree, SubtreeKind, Tree};
+use crate::bind::expr::common_kind;
+use crate::bind::tree::{
+    Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, RelationId, Relation,
+    Root, Select, Source, SubplanKind,
+};
+use crate::bind::walk::relations_in;
+use crate::catalog::Catalog;
+use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
+use crate::parser::ast::{JoinKind, SetOperation};
+use crate::types::function::Volatility;
+use crate::types::op::{Comparison, Op};
+use crate::types::{Kind, Oid, Type, table};
+use base::{Error, Result};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+type Relations = BTreeSet<RelationId>;
+
+/// Plans a bound statement.
+pub fn choose(bound: &mut Bound, root: Root, catalog: &Catalog<'_>) -> Result<Tree> {
+    let mut planner = Planner { bound, subplans: Vec::new(), commons: Vec::new(), catalog };
+    planner.commons.resize_with(planner.bound.commons.len(), || None);
+    planner.plan_subplans()?;
+    for number in 0..planner.bound.commons.len() {
+        planner.plan_common(number)?;
+    }
+    let (root, kind, columns) = match root {
+        Root::Query(query) => {
+            let names: Vec<String> =
+                query.targets[..query.visible].iter().map(|target| target.name.clone()).collect();
+            let output = query.output;
+            let node = planner.query(query, &Relations::new())?;
+            (node, StatementKind::Select, columns(names, output))
+        }
+        Root::Modification(modification) => {
+            let kind = match modification.kind {
+                ModificationKind::Insert => StatementKind::Insert,
+                ModificationKind::Update => StatementKind::Update,
+                ModificationKind::Delete => StatementKind::Delete,
+            };
+            let (node, columns) = planner.modification(*modification)?;
+            (node, kind, columns)
+        }
+    };
+    Ok(Tree { root, kind, subplans: planner.subplans, commons: planner.commons, columns })
+}
+
+fn columns(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
+    names
+        .into_iter()
+        .enumerate()
+        .map(|(index, name)| (name, Column { relation, column: index as u16 }))
+        .collect()
+}
+
+struct Planner<'p> {
+    bound: &'p mut Bound,
+    subplans: Vec<Subtree>,
+    commons: Vec<Option<CommonTree>>,
+    catalog: &'p Catalog<'p>,
+}
+
+/// A condition with the relations of the current `FROM` that it needs.
+struct Conjunct {
+    expr: Expr,
+    needs: Relations,
+}
+
+/// Something that is joined with the rest.
+struct Factor {
+    from: From,
+    /// The relations that it brings.
+    relations: Relations,
+    /// The relations of the same `FROM` that it reads.
+    depends: Relations,
+}
+
+impl Planner<'_> {
+    // ---- subplans and common tables
+
+    fn plan_subplans(&mut self) -> Result<()> {
+        // A subplan's own subplans were bound before it, so the free columns of those are known when it is planned.
+        for number in 0..self.bound.subplans.len() {
+            let subplan = &mut self.bound.subplans[number];
+            let query = std::mem::replace(&mut subplan.query, Box::new(crate::bind::walk::nothing()));
+            let kind = std::mem::replace(&mut subplan.kind, SubplanKind::Exists);
+            let output = query.output;
+            let (value, value_type) = query
+                .targets
+                .first()
+                .map_or((Kind::Bool, Oid::BOOL), |target| (table::kind(target.expr.ty.oid), target.expr.ty.oid));
+            let mut root = self.query(*query, &Relations::new())?;
+            if matches!(kind, SubplanKind::Exists) {
+                root = strip_order(root);
+            }
+            let kind = match kind {
+                SubplanKind::Scalar => SubtreeKind::Scalar,
+                SubplanKind::Exists => SubtreeKind::Exists,
+                SubplanKind::Array => SubtreeKind::Array,
+                SubplanKind::Quantified { test, all, equal } => SubtreeKind::Quantified { test, all, equal },
+            };
+            let free = self.free(&root);
+            let constant = free.is_empty() && !self.is_volatile(&root);
+            self.subplans.push(Subtree { root, output, kind, free, constant, value, value_type });
+        }
+        Ok(())
+    }
+
+    fn plan_common(&mut self, number: usize) -> Result<()> {
+        let common = &mut self.bound.commons[number];
+        let inline = common.references == 1 && common.materialized != Some(true);
+        if common.references == 0 || (inline && common.query.is_some()) {
+            return Ok(());
+        }
+        let (Some(query), name) = (common.query.take(), common.name.clone()) else { return Ok(()) };
+        let (output, width) = (query.output, query.visible);
+        let root = self.query(*query, &Relations::new())?;
+        self.commons[number] = Some(CommonTree { name, root, output, width });
+        Ok(())
+    }
+
+    /// The columns that a plan reads and does not make.
+    fn free(&self, node: &Node) -> BTreeSet<Column> {
+        let mut used = BTreeSet::new();
+        self.uses(node, &mut used);
+        let mut produced = Relations::new();
+        node.produced(&mut produced);
+        used.retain(|column| !produced.contains(&column.relation));
+        used
+    }
+
+    /// Adds the columns that a plan reads.
+    fn uses(&self, node: &Node, used: &mut BTreeSet<Column>) {
+        node.exprs(&mut |expr| columns_in(expr, &self.subplans, used));
+        node.children().into_iter().for_each(|child| self.uses(child, used));
+    }
+
+    fn is_volatile(&self, node: &Node) -> bool {
+        let mut volatile = false;
+        node.exprs(&mut |expr| {
+            volatile = volatile
+                || expr.any(&mut |part| match &part.kind {
+                    ExprKind::Call(call) => call.volatility == Volatility::Volatile,
+                    ExprKind::Subplan(number) => {
+                        self.subplans.get(usize::from(*number)).is_some_and(|subplan| !subplan.constant)
+                    }
+                    _ => false,
+                });
+        });
+        volatile || node.children().into_iter().any(|child| self.is_volatile(child))
+    }
+
+    // ---- queries
+
+    /// Plans a query. `pending` are the relations around it whose rows are not there yet when it is begun, so that it may
+    /// not use their columns to look something up.
+    fn query(&mut self, query: Query, pending: &Relations) -> Result<Node> {
+        let Query { body, output, targets, visible: _, distinct, order_by, limit, offset, locking } = query;
+        let types: Vec<Type> = targets.iter().map(|target| target.expr.ty).collect();
+        let result = |index: u16| Expr::column(output, index, types[usize::from(index)]);
+        let mut node = match body {
+            Body::Select(select) => {
+                let child = self.select(select, pending)?;
+                let targets = targets.into_iter().map(|target| target.expr).collect();
+                Node::Project { child: Box::new(child), relation: output, targets }
+            }
+            Body::Values(rows) => Node::Values { output, rows },
+            Body::Operation { operation, all, operands, relation } => {
+                let child = self.operation(operation, all, operands, relation, pending)?;
+                let targets = targets.into_iter().map(|target| target.expr).collect();
+                Node::Project { child: Box::new(child), relation: output, targets }
+            }
+        };
+        let keys: Vec<Key> = order_by
+            .iter()
+            .map(|key| Key {
+                expr: result(key.target),
+                kind: table::kind(types[usize::from(key.target)].oid),
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+            })
+            .collect();
+        let mut sorted = keys.is_empty();
+        if let Some(distinct) = distinct {
+            let all = distinct.len() == types.len() && order_by.iter().all(|key| distinct.contains(&key.target));
+            if !all && !sorted {
+                // `DISTINCT ON` keeps the first row of the order.
+                node = Node::Sort { child: Box::new(node), keys: keys.clone(), bound: None };
+                sorted = true;
+            }
+            let keys = distinct
+                .into_iter()
+                .map(|index| (result(index), table::kind(types[usize::from(index)].oid)))
+                .collect();
+            node = Node::Distinct { child: Box::new(node), keys };
+        }
+        if !sorted {
+            let bound = match (&limit, &offset) {
+                (Some(limit), None) if locking.is_empty() => Some(limit.clone()),
+                (Some(limit), Some(offset)) if locking.is_empty() => Some(sum(limit.clone(), offset.clone())),
+                _ => None,
+            };
+            node = Node::Sort { child: Box::new(node), keys, bound };
+        }
+        if !locking.is_empty() {
+            node = Node::LockRows { child: Box::new(node), locks: locking };
+        }
+        if limit.is_some() || offset.is_some() {
+            node = Node::Limit { child: Box::new(node), count: limit, offset };
+        }
+        Ok(node)
+    }
+
+    fn operation(
+        &mut self,
+        operation: SetOperation,
+        all: bool,
+        operands: Vec<Query>,
+        relation: RelationId,
+        pending: &Relations,
+    ) -> Result<Node> {
+        let types: Vec<Type> =
+            self.bound.relations[relation as usize].columns.iter().map(|(_, ty)| *ty).collect();
+        let mut children = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let output = operand.output;
+            let child = self.query(operand, pending)?;
+            let targets =
+                types.iter().enumerate().map(|(index, ty)| Expr::column(output, index as u16, *ty)).collect();
+            children.push(Node::Project { child: Box::new(child), relation, targets });
+        }
+        let keys: Vec<(Expr, Kind)> = types
+            .iter()
+            .enumerate()
+            .map(|(index, ty)| (Expr::column(relation, index as u16, *ty), table::kind(ty.oid)))
+            .collect();
+        if operation == SetOperation::Union {
+            let append = Node::Append { relation, children };
+            return Ok(match all {
+                true => append,
+                false => Node::Distinct { child: Box::new(append), keys },
+            });
+        }
+        let except = operation == SetOperation::Except;
+        let mut children = children.into_iter();
+        let (Some(left), Some(right)) = (children.next(), children.next()) else {
+            return Err(Error::unsupported("an operation on sets with one operand"));
+        };
+        Ok(Node::SetOperation { except, all, relation, left: Box::new(left), right: Box::new(right), keys })
+    }
+
+    fn select(&mut self, select: Select, pending: &Relations) -> Result<Node> {
+        let Select { from, filter, grouping } = select;
+        let mut node = self.from(from, filter, pending)?;
+        if let Some(mut grouping) = grouping {
+            let having = std::mem::take(&mut grouping.having);
+            node = Node::Aggregate { child: Box::new(node), grouping: Box::new(grouping) };
+            if !having.is_empty() {
+                node = Node::Filter { child: Box::new(node), condition: having };
+            }
+        }
+        Ok(node)
+    }
+
+    // ---- joins
+
+    /// Joins the items of a `FROM` under conditions that must all hold.
+    fn from(&mut self, from: Vec<From>, filter: Vec<Expr>, pending: &Relations) -> Result<Node> {
+        let mut factors = Vec::new();
+        let mut conditions = filter;
+        for item in from {
+            flatten(item, &mut factors, &mut conditions);
+        }
+        let local: Relations = factors.iter().flat_map(|factor: &Factor| factor.relations.iter().copied()).collect();
+        for factor in &mut factors {
+            let mut columns = BTreeSet::new();
+            self.columns_of_from(&factor.from, &mut columns);
+            let others = columns.iter().map(|column| column.relation).filter(|relation| local.contains(relation));
+            factor.depends = others.filter(|relation| !factor.relations.contains(relation)).collect();
+        }
+        let mut conjuncts: Vec<Conjunct> = Vec::with_capacity(conditions.len());
+        for expr in conditions {
+            let mut columns = BTreeSet::new();
+            columns_in(&expr, &self.subplans, &mut columns);
+            let needs = columns.iter().map(|column| column.relation).filter(|relation| local.contains(relation));
+            conjuncts.push(Conjunct { needs: needs.collect(), expr });
+        }
+        if factors.is_empty() {
+            let filter = conjuncts.into_iter().map(|conjunct| conjunct.expr).collect();
+            return Ok(Node::Once { filter });
+        }
+        let pending: Relations = pending.union(&local).copied().collect();
+        let mut node: Option<Node> = None;
+        let mut chosen = Relations::new();
+        while !factors.is_empty() {
+            let next = self.next_factor(&factors, &conjuncts, &pending, &chosen);
+            let factor = factors.remove(next);
+            let relations = factor.relations.clone();
+            node = Some(match node {
+                None => {
+                    let mine = take(&mut conjuncts, &factor.relations);
+                    self.factor(factor.from, mine, &pending)?
+                }
+                Some(outer) => self.join_factor(outer, &chosen, factor, &mut conjuncts, &pending)?,
+            });
+            chosen.extend(relations);
+        }
+        let rest: Vec<Expr> = conjuncts.into_iter().map(|conjunct| conjunct.expr).collect();
+        let node = node.unwrap_or(Node::Nothing);
+        Ok(match rest.is_empty() {
+            true => node,
+            false => Node::Filter { child: Box::new(node), condition: rest },
+        })
+    }
+
+    /// Which factor is best joined next.
+    fn next_factor(
+        &self,
+        factors: &[Factor],
+        conjuncts: &[Conjunct],
+        pending: &Relations,
+        chosen: &Relations,
+    ) -> usize {
+        let pending: Relations = pending.difference(chosen).copied().collect();
+        let rank = |factor: &Factor| {
+            if !factor.depends.is_subset(chosen) {
+                return u32::MAX;
+            }
+            let usable: Vec<&Expr> = conjuncts
+                .iter()
+                .filter(|conjunct| {
+                    conjunct.needs.iter().all(|need| factor.relations.contains(need) || chosen.contains(need))
+                })
+                .map(|conjunct| &conjunct.expr)
+                .collect();
+            let From::Relation(relation) = factor.from else { return 60 };
+            let found = &self.bound.relations[relation as usize];
+            let restricted = conjuncts.iter().any(|conjunct| {
+                conjunct.needs.len() == 1 && conjunct.needs.contains(&relation) && is_equality(&conjunct.expr)
+            });
+            let joined = usable.iter().any(|expr| equality_sides(expr, &factor.relations, chosen).is_some());
+            match &found.source {
+                Source::Table(table) => match best_index(table, relation, &usable, &pending) {
+                    Some(access) if access.single => 0,
+                    Some(access) if !access.equal.is_empty() => 10,
+                    Some(_) => 20,
+                    None if restricted => 30,
+                    None if joined => 40,
+                    None => 80,
+                },
+                _ if restricted => 30,
+                _ if joined => 40,
+                Source::Function { .. } => 50,
+                _ => 70,
+            }
+        };
+        let ranks: Vec<u32> = factors.iter().map(rank).collect();
+        let best = ranks.iter().copied().min().unwrap_or(0);
+        ranks.iter().position(|&rank| rank == best).unwrap_or(0)
+    }
+
+    /// Joins one more factor to what is there.
+    fn join_factor(
+        &mut self,
+        outer: Node,
+        chosen: &Relations,
+        factor: Factor,
+        conjuncts: &mut Vec<Conjunct>,
+        pending: &Relations,
+    ) -> Result<Node> {
+        let mine = take(conjuncts, &factor.relations);
+        let both: Relations = chosen.union(&factor.relations).copied().collect();
+        let joining = take(conjuncts, &both);
+        self.join_nodes(JoinType::Inner, outer, chosen, factor, mine, joining, pending)
+    }
+
+    /// Joins a node with an item; `mine` are conditions on the item alone, `joining` those on both.
+    #[allow(clippy::too_many_arguments)]
+    fn join_nodes(
+        &mut self,
+        join: JoinType,
+        outer: Node,
+        chosen: &Relations,
+        factor: Factor,
+        mine: Vec<Expr>,
+        joining: Vec<Expr>,
+        pending: &Relations,
+    ) -> Result<Node> {
+        let Factor { from, relations, depends } = factor;
+        let around: Relations = pending.difference(chosen).copied().collect();
+        // An index lookup for each outer row.
+        if let From::Relation(relation) = from
+            && join != JoinType::Full
+            && let Source::Table(table) = &self.bound.relations[relation as usize].source
+        {
+            let usable: Vec<&Expr> = mine.iter().chain(&joining).collect();
+            let by_join = best_index(table, relation, &usable, &around);
+            let uses_join = by_join.as_ref().is_some_and(|access| {
+                access.equal.iter().any(|expr| {
+                    let mut columns = BTreeSet::new();
+                    columns_in(expr, &self.subplans, &mut columns);
+                    columns.iter().any(|column| chosen.contains(&column.relation))
+                })
+            });
+            if uses_join {
+                let conditions = mine.into_iter().chain(joining).collect();
+                let inner = self.factor(From::Relation(relation), conditions, &around)?;
+                return Ok(Node::NestedLoop {
+                    join,
+                    outer: Box::new(outer),
+                    inner: Box::new(inner),
+                    condition: Vec::new(),
+                });
+            }
+        }
+        let dependent = !depends.is_empty();
+        if !dependent {
+            let mut keys = Vec::new();
+            let mut condition = Vec::new();
+            for expr in joining {
+                match equality_sides(&expr, &relations, chosen) {
+                    Some((inner, outer)) => {
+                        let kind = common_kind(outer.ty.oid, inner.ty.oid);
+                        keys.push((outer, inner, kind));
+                    }
+                    None => condition.push(expr),
+                }
+            }
+            if !keys.is_empty() {
+                let inner = self.factor(from, mine, pending)?;
+                return Ok(Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition });
+            }
+            if join == JoinType::Full {
+                return Err(Error::unsupported(
+                    "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
+                ));
+            }
+            let inner = self.factor(from, mine, pending)?;
+            let inner = match inner {
+                // What costs nothing to do again is not kept.
+                inner @ (Node::Once { .. } | Node::Values { .. } | Node::CommonScan { .. }) => inner,
+                inner => Node::Materialize { child: Box::new(inner) },
+            };
+            return Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition });
+        }
+        let inner = self.factor(from, mine, &around)?;
+        Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition: joining })
+    }
+
+    /// Plans one item with the conditions that concern it alone.
+    fn factor(&mut self, from: From, conditions: Vec<Expr>, pending: &Relations) -> Result<Node> {
+        match from {
+            From::Relation(relation) => self.relation(relation, conditions, pending),
+            From::Join(join) => self.outer_join(*join, conditions, pending),
+        }
+    }
+
+    /// Plans an outer join with conditions on its result.
+    fn outer_join(&mut self, join: Join, conditions: Vec<Expr>, pending: &Relations) -> Result<Node> {
+        let Join { kind, left, right, condition } = join;
+        let (kind, left, right) = match kind {
+            JoinKind::Right => (JoinType::Left, right, left),
+            JoinKind::Full => (JoinType::Full, left, right),
+            _ => (JoinType::Left, left, right),
+        };
+        let (mut outer_relations, mut inner_relations) = (Relations::new(), Relations::new());
+        relations_in(&left, &mut outer_relations);
+        relations_in(&right, &mut inner_relations);
+        let needs = |planner: &Self, expr: &Expr| -> Relations {
+            let mut columns = BTreeSet::new();
+            columns_in(expr, &planner.subplans, &mut columns);
+            let own = columns.iter().map(|column| column.relation);
+            own.filter(|relation| outer_relations.contains(relation) || inner_relations.contains(relation)).collect()
+        };
+        // Conditions on the outer side alone are tested before the join; all others after it.
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for expr in conditions {
+            let needed = needs(self, &expr);
+            match kind == JoinType::Left && needed.is_subset(&outer_relations) && !needed.is_empty() {
+                true => before.push(expr),
+                false => after.push(expr),
+            }
+        }
+        let (mut mine, mut joining) = (Vec::new(), Vec::new());
+        for expr in condition {
+            let needed = needs(self, &expr);
+            match kind == JoinType::Left && needed.is_subset(&inner_relations) && !needed.is_empty() {
+                true => mine.push(expr),
+                false => joining.push(expr),
+            }
+        }
+        let mut columns = BTreeSet::new();
+        self.columns_of_from(&right, &mut columns);
+        let read = columns.iter().map(|column| column.relation);
+        let depends: Relations = read.filter(|relation| outer_relations.contains(relation)).collect();
+        let outer = self.from(vec![left], before, pending)?;
+        let factor = Factor { from: right, relations: inner_relations.clone(), depends };
+        let node = match factor.from {
+            From::Relation(_) => self.join_nodes(kind, outer, &outer_relations, factor, mine, joining, pending)?,
+            From::Join(_) => self.join_composite(kind, outer, &outer_relations, factor, mine, joining, pending)?,
+        };
+        Ok(match after.is_empty() {
+            true => node,
+            false => Node::Filter { child: Box::new(node), condition: after },
+        })
+    }
+
+    /// Joins with an item that is a join itself.
+    #[allow(clippy::too_many_arguments)]
+    fn join_composite(
+        &mut self,
+        join: JoinType,
+        outer: Node,
+        chosen: &Relations,
+        factor: Factor,
+        mine: Vec<Expr>,
+        joining: Vec<Expr>,
+        pending: &Relations,
+    ) -> Result<Node> {
+        let Factor { from, relations, depends } = factor;
+        let mut keys = Vec::new();
+        let mut condition = Vec::new();
+        for expr in joining {
+            match equality_sides(&expr, &relations, chosen).filter(|_| depends.is_empty()) {
+                Some((inner, outer)) => {
+                    let kind = common_kind(outer.ty.oid, inner.ty.oid);
+                    keys.push((outer, inner, kind));
+                }
+                None => condition.push(expr),
+            }
+        }
+        let around: Relations = pending.difference(chosen).copied().collect();
+        let inner = self.from(vec![from], mine, if depends.is_empty() { pending } else { &around })?;
+        if !keys.is_empty() {
+            return Ok(Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition });
+        }
+        if join == JoinType::Full {
+            return Err(Error::unsupported(
+                "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
+            ));
+        }
+        let inner = match depends.is_empty() {
+            true => Node::Materialize { child: Box::new(inner) },
+            false => inner,
+        };
+        Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition })
+    }
+
+    // ---- relations
+
+    fn relation(&mut self, relation: RelationId, filter: Vec<Expr>, pending: &Relations) -> Result<Node> {
+        let found: &mut Relation = &mut self.bound.relations[relation as usize];
+        let alias = found.name.clone();
+        match std::mem::replace(&mut found.source, Source::Computed) {
+            Source::Table(table) => {
+                let node = match table.rows {
+                    Rows::Made(_) | Rows::None => Node::View { relation, alias, table: table.clone(), filter },
+                    Rows::Stored(_) => scan(relation, alias, &table, filter, pending),
+                };
+                self.bound.relations[relation as usize].source = Source::Table(table);
+                Ok(node)
+            }
+            Source::Query(query) => {
+                let node = self.query(*query, pending)?;
+                Ok(filtered(node, filter))
+            }
+            Source::Function { call, set, ordinality } => {
+                Ok(Node::Function { relation, name: alias, call, set, ordinality, filter })
+            }
+            Source::Common(number) => {
+                let common = &mut self.bound.commons[usize::from(number)];
+                let name = common.name.clone();
+                if self.commons[usize::from(number)].is_none()
+                    && let Some(query) = common.query.take()
+                {
+                    // Read once: a subquery under another name.
+                    let (output, types): (_, Vec<Type>) =
+                        (query.output, query.targets[..query.visible].iter().map(|target| target.expr.ty).collect());
+                    let child = self.query(*query, &Relations::new())?;
+                    let targets =
+                        types.iter().enumerate().map(|(index, ty)| Expr::column(output, index as u16, *ty)).collect();
+                    let node = Node::Project { child: Box::new(child), relation, targets };
+                    return Ok(filtered(node, filter));
+                }
+                Ok(Node::CommonScan { relation, alias, common: number, name, filter })
+            }
+            Source::Computed => Err(Error::unsupported("a relation that is planned twice")),
+        }
+    }
+
+    /// Adds the columns that an item of `FROM` reads.
+    fn columns_of_from(&self, from: &From, columns: &mut BTreeSet<Column>) {
+        let mut direct = BTreeSet::new();
+        self.bound.columns_of_from(from, &mut direct);
+        columns.extend(direct);
+        // Subplans have been taken out of the statement; what they read is known.
+        self.subplans_of_from(from, columns);
+    }
+
+    fn subplans_of_from(&self, from: &From, columns: &mut BTreeSet<Column>) {
+        match from {
+            From::Join(join) => {
+                join.condition.iter().for_each(|expr| columns_in(expr, &self.subplans, columns));
+                self.subplans_of_from(&join.left, columns);
+                self.subplans_of_from(&join.right, columns);
+            }
+            From::Relation(relation) => match &self.bound.relations[*relation as usize].source {
+                Source::Function { call, .. } => columns_in(call, &self.subplans, columns),
+                Source::Query(query) => self.subplans_of_query(query, columns),
+                _ => {}
+            },
+        }
+    }
+
+    fn subplans_of_query(&self, query: &Query, columns: &mut BTreeSet<Column>) {
+        let mut exprs: Vec<&Expr> = query.targets.iter().map(|target| &target.expr).collect();
+        match &query.body {
+            Body::Select(select) => {
+                exprs.extend(&select.filter);
+                if let Some(grouping) = &select.grouping {
+                    exprs.extend(grouping.keys.iter().chain(&grouping.having));
+                    exprs.extend(grouping.aggregates.iter().flat_map(|call| &call.arguments));
+                }
+                select.from.iter().for_each(|from| self.subplans_of_from(from, columns));
+            }
+            Body::Values(rows) => exprs.extend(rows.iter().flatten()),
+            Body::Operation { operands, .. } => {
+                operands.iter().for_each(|operand| self.subplans_of_query(operand, columns));
+            }
+        }
+        exprs.into_iter().for_each(|expr| columns_in(expr, &self.subplans, columns));
+    }
+
+    // ---- statements that change rows
+
+    fn modification(&mut self, modification: Modification) -> Result<(Node, Vec<(String, Column)>)> {
+        let Modification { kind, table, relation, new, query, values, checks, returning, conflict } = modification;
+        let output = query.output;
+        let targets: Vec<Expr> = query.targets.iter().map(|target| target.expr.clone()).collect();
+        let row_id = (kind != ModificationKind::Insert).then(|| targets.len() as u16 - 1);
+        let recheck = match &query.body {
+            Body::Select(select) if kind != ModificationKind::Insert => select.filter.clone(),
+            _ => Vec::new(),
+        };
+        let child = self.query(query, &Relations::new())?;
+        let mut others = Vec::new();
+        for constraint in &table.constraints {
+            if let ConstraintKind::ForeignKey(key) = &constraint.kind {
+                others.extend(self.catalog.table_by_oid(key.table)?);
+            }
+        }
+        for referrer in &table.referenced_by {
+            others.extend(self.catalog.table_by_oid(referrer.table)?);
+        }
+        for other in &others {
+            if !self.bound.tables.iter().any(|known| known.oid == other.oid) {
+                self.bound.tables.push(other.clone());
+            }
+        }
+        let names: Vec<String> = returning.iter().map(|target| target.name.clone()).collect();
+        let mut result = Vec::new();
+        let returning = match returning.is_empty() {
+            true => None,
+            false => {
+                let returned = self.bound.relations.len() as RelationId;
+                let columns = returning.iter().map(|target| (target.name.clone(), target.expr.ty)).collect();
+                self.bound.relations.push(Relation { name: String::new(), columns, source: Source::Computed });
+                result = columns_of(names, returned);
+                Some((returned, returning.into_iter().map(|target| target.expr).collect()))
+            }
+        };
+        let modify = Modify {
+            kind,
+            child,
+            output,
+            table,
+            relation,
+            new,
+            values,
+            row_id,
+            recheck,
+            targets: if kind == ModificationKind::Insert { Vec::new() } else { targets },
+            checks,
+            returning,
+            conflict,
+            others,
+        };
+        Ok((Node::Modify(Box::new(modify)), result))
+    }
+}
+
+fn columns_of(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
+    columns(names, relation)
+}
+
+/// Adds the columns that an expression reads, those that its subplans need included.
+pub(super) fn columns_in(expr: &Expr, subplans: &[Subtree], columns: &mut BTreeSet<Column>) {
+    match &expr.kind {
+        ExprKind::Column(column) => {
+            columns.insert(*column);
+        }
+        ExprKind::Subplan(number) => {
+            let Some(subplan) = subplans.get(usize::from(*number)) else { return };
+            columns.extend(&subplan.free);
+            if let SubtreeKind::Quantified { test, .. } = &subplan.kind {
+                let mut tested = BTreeSet::new();
+                columns_in(test, subplans, &mut tested);
+                columns.extend(tested.into_iter().filter(|column| column.relation != subplan.output));
+            }
+        }
+        _ => expr.children(&mut |child| columns_in(child, subplans, columns)),
+    }
+}
+
+/// Takes joins apart that need not be joins of their own.
+fn flatten(from: From, factors: &mut Vec<Factor>, conditions: &mut Vec<Expr>) {
+    match from {
+        From::Join(join) if join.kind == JoinKind::Inner => {
+            let Join { left, right, condition, .. } = *join;
+            flatten(left, factors, conditions);
+            flatten(right, factors, conditions);
+            conditions.extend(condition);
+        }
+        from => {
+            let mut relations = Relations::new();
+            relations_in(&from, &mut relations);
+            factors.push(Factor { from, relations, depends: Relations::new() });
+        }
+    }
+}
+
+/// Takes the conditions that these relations are enough for.
+fn take(conjuncts: &mut Vec<Conjunct>, relations: &Relations) -> Vec<Expr> {
+    let mut taken = Vec::new();
+    let mut at = 0;
+    while at < conjuncts.len() {
+        if conjuncts[at].needs.is_subset(relations) {
+            taken.push(conjuncts.remove(at).expr);
+        } else {
+            at += 1;
+        }
+    }
+    taken
+}
+
+fn filtered(node: Node, filter: Vec<Expr>) -> Node {
+    match filter.is_empty() {
+        true => node,
+        false => Node::Filter { child: Box::new(node), condition: filter },
+    }
+}
+
+/// The order of rows does not matter to whoever asks only whether there is one.
+fn strip_order(node: Node) -> Node {
+    match node {
+        Node::Sort { child, .. } => *child,
+        node => node,
+    }
+}
+
+fn sum(limit: Expr, offset: Expr) -> Expr {
+    let ty = limit.ty;
+    let call = Call {
+        op: Op::Int8Add,
+        strict: true,
+        volatility: Volatility::Immutable,
+        arguments: vec![limit, offset],
+        name: "+",
+        operator: true,
+    };
+    Expr { kind: ExprKind::Call(Box::new(call)), ty }
+}
+
+fn is_equality(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call(call) if call.op.comparison() == Some(Comparison::Eq))
+}
+
+/// The two sides of an equality between an inner item and the rest: (inner side, outer side).
+fn equality_sides(expr: &Expr, inner: &Relations, outer: &Relations) -> Option<(Expr, Expr)> {
+    let ExprKind::Call(call) = &expr.kind else { return None };
+    if call.op.comparison() != Some(Comparison::Eq) {
+        return None;
+    }
+    let [left, right] = call.arguments.as_slice() else { return None };
+    let side = |expr: &Expr| {
+        let mut columns = Relations::new();
+        let mut complex = false;
+        expr.any(&mut |part| {
+            match part.kind {
+                ExprKind::Column(column) => {
+                    columns.insert(column.relation);
+                }
+                ExprKind::Subplan(_) => complex = true,
+                _ => {}
+            }
+            false
+        });
+        (columns, complex)
+    };
+    let ((left_columns, left_complex), (right_columns, right_complex)) = (side(left), side(right));
+    if left_complex || right_complex || left_columns.is_empty() || right_columns.is_empty() {
+        return None;
+    }
+    if left_columns.is_subset(inner) && right_columns.is_subset(outer) {
+        return Some((left.clone(), right.clone()));
+    }
+    if right_columns.is_subset(inner) && left_columns.is_subset(outer) {
+        return Some((right.clone(), left.clone()));
+    }
+    None
+}
+
+/// What an index can do for a scan.
+struct Access {
+    index: Oid,
+    equal: Vec<Expr>,
+    low: IndexBound,
+    high: IndexBound,
+    /// Which conditions the index sees to, by their place.
+    seen_to: Vec<usize>,
+    single: bool,
+}
+
+/// The best index for conditions on a table, given the relations whose columns are not there yet.
+fn best_index(table: &Arc<TableDef>, relation: RelationId, conditions: &[&Expr], pending: &Relations) -> Option<Access> {
+    if !matches!(table.rows, Rows::Stored(_)) {
+        return None;
+    }
+    let mut best: Option<Access> = None;
+    for index in &table.indexes {
+        let mut access =
+            Access { index: index.oid, equal: Vec::new(), low: None, high: None, seen_to: Vec::new(), single: false };
+        for part in &index.columns {
+            let kind = table::kind(table.columns[usize::from(part.column)].ty.oid);
+            let column = Column { relation, column: part.column };
+            let tests = conditions.iter().enumerate().filter_map(|(place, expr)| {
+                let (comparison, value) = comparison_with(expr, column, kind, pending)?;
+                Some((place, comparison, value))
+            });
+            let tests: Vec<_> = tests.collect();
+            if let Some((place, _, value)) = tests.iter().find(|(_, comparison, _)| *comparison == Comparison::Eq) {
+                access.equal.push(value.clone());
+                access.seen_to.push(*place);
+                continue;
+            }
+            for (place, comparison, value) in tests {
+                let (bound, within) = match comparison {
+                    Comparison::Gt => (&mut access.low, false),
+                    Comparison::Ge => (&mut access.low, true),
+                    Comparison::Lt => (&mut access.high, false),
+                    Comparison::Le => (&mut access.high, true),
+                    _ => continue,
+                };
+                if bound.is_none() {
+                    *bound = Some((value, within));
+                    access.seen_to.push(place);
+                }
+            }
+            break;
+        }
+        access.single = index.unique && access.equal.len() == index.columns.len();
+        if access.seen_to.is_empty() {
+            continue;
+        }
+        let score = |access: &Access| {
+            (access.single, access.equal.len(), usize::from(access.low.is_some()) + usize::from(access.high.is_some()))
+        };
+        if best.as_ref().is_none_or(|best| score(&access) > score(best)) {
+            best = Some(access);
+        }
+    }
+    best
+}
+
+/// `column op value`, where the value is known before the table is read.
+fn comparison_with(expr: &Expr, column: Column, kind: Kind, pending: &Relations) -> Option<(Comparison, Expr)> {
+    let ExprKind::Call(call) = &expr.kind else { return None };
+    let comparison = call.op.comparison()?;
+    if comparison == Comparison::Ne {
+        return None;
+    }
+    let [left, right] = call.arguments.as_slice() else { return None };
+    let is_column = |expr: &Expr| expr.kind == ExprKind::Column(column);
+    let (comparison, value) = match () {
+        () if is_column(left) => (comparison, right),
+        () if is_column(right) => (comparison.flipped(), left),
+        () => return None,
+    };
+    let integer = |kind| matches!(kind, Kind::Int2 | Kind::Int4 | Kind::Int8);
+    let other = table::kind(value.ty.oid);
+    if other != kind && !(integer(kind) && integer(other)) {
+        return None;
+    }
+    let usable = !value.any(&mut |part| match &part.kind {
+        ExprKind::Column(used) => pending.contains(&used.relation) || used.relation == column.relation,
+        ExprKind::Subplan(_) => true,
+        ExprKind::Call(call) => call.volatility == Volatility::Volatile,
+        _ => false,
+    });
+    usable.then(|| (comparison, value.clone()))
+}
+
+/// A scan of a stored table.
+fn scan(
+    relation: RelationId,
+    alias: String,
+    table: &Arc<TableDef>,
+    filter: Vec<Expr>,
+    pending: &Relations,
+) -> Node {
+    let conditions: Vec<&Expr> = filter.iter().collect();
+    let Some(access) = best_index(table, relation, &conditions, pending) else {
+        return Node::SeqScan { relation, alias, table: table.clone(), filter };
+    };
+    let (mut seen_to, mut rest) = (Vec::new(), Vec::new());
+    for (place, expr) in filter.into_iter().enumerate() {
+        match access.seen_to.contains(&place) {
+            true => seen_to.push(expr),
+            false => rest.push(expr),
+        }
+    }
+    Node::IndexScan(Box::new(IndexScan {
+        relation,
+        alias,
+        table: table.clone(),
+        index: access.index,
+        equal: access.equal,
+        low: access.low,
+        high: access.high,
+        seen_to,
+        filter: rest,
+        single: access.single,
+    }))
+}

@@ -1,0 +1,338 @@
+//! A plan's tree as text: what `EXPLAIN` shows.
+//!
+//! Nodes and conditions are named as PostgreSQL names them, where there is such a node.
+
+use super::tree::{IndexScan, JoinType, Node, SubtreeKind, Tree};
+use crate::bind::tree::{Bound, Column, Expr, ExprKind, ModificationKind, ROW_ID, TABLE_OID};
+use crate::plan::blob::Constant;
+use crate::types::datetime::Style;
+use crate::types::{Type, io, table, typmod};
+
+/// The lines of a plan.
+pub fn lines(bound: &Bound, tree: &Tree) -> Vec<String> {
+    let mut printer = Printer { bound, tree, lines: Vec::new() };
+    printer.node(&tree.root, 0, "");
+    for (number, common) in tree.commons.iter().enumerate() {
+        if let Some(common) = common {
+            printer.lines.push(format!("  CTE {}", common.name));
+            printer.node(&common.root, 2, "");
+            debug_assert!(number < tree.commons.len());
+        }
+    }
+    printer.lines
+}
+
+struct Printer<'p> {
+    bound: &'p Bound,
+    tree: &'p Tree,
+    lines: Vec<String>,
+}
+
+impl Printer<'_> {
+    fn line(&mut self, depth: usize, text: &str) {
+        let indent = if depth == 0 { 0 } else { depth * 6 - 4 };
+        let arrow = if depth == 0 { "" } else { "->  " };
+        self.lines.push(format!("{}{arrow}{text}", " ".repeat(indent)));
+    }
+
+    fn note(&mut self, depth: usize, text: &str) {
+        let indent = depth * 6 + 2;
+        self.lines.push(format!("{}{text}", " ".repeat(indent)));
+    }
+
+    fn condition(&mut self, depth: usize, word: &str, exprs: &[Expr]) {
+        let shown: Vec<String> = exprs.iter().filter(|expr| !expr.is_true()).map(|expr| self.expr(expr)).collect();
+        match shown.as_slice() {
+            [] => {}
+            [one] => self.note(depth, &format!("{word}: {}", parenthesized(one))),
+            several => {
+                let all: Vec<String> = several.iter().map(|shown| parenthesized(shown)).collect();
+                self.note(depth, &format!("{word}: ({})", all.join(" AND ")));
+            }
+        }
+    }
+
+    fn subplans(&mut self, node: &Node, depth: usize) {
+        let mut numbers = Vec::new();
+        node.exprs(&mut |expr| {
+            expr.any(&mut |part| {
+                if let ExprKind::Subplan(number) = part.kind {
+                    numbers.push(number);
+                }
+                false
+            });
+        });
+        let tree = self.tree;
+        for number in numbers {
+            if let Some(subplan) = tree.subplans.get(usize::from(number)) {
+                let word = if subplan.constant { "InitPlan" } else { "SubPlan" };
+                self.note(depth, &format!("{word} {}", number + 1));
+                self.node(&subplan.root, depth + 1, "");
+            }
+        }
+    }
+
+    fn named(word: &str, name: &str, alias: &str) -> String {
+        match name == alias || alias.is_empty() {
+            true => format!("{word} on {name}"),
+            false => format!("{word} on {name} {alias}"),
+        }
+    }
+
+    fn node(&mut self, node: &Node, depth: usize, prefix: &str) {
+        match node {
+            // Columns that are merely passed on are no work.
+            Node::Project { child, targets, .. }
+                if targets.iter().all(|target| !matches!(target.kind, ExprKind::Subplan(_))) =>
+            {
+                self.node(child, depth, prefix);
+                return;
+            }
+            Node::Project { child, .. } => {
+                self.line(depth, &format!("{prefix}Result"));
+                self.subplans(node, depth);
+                self.node(child, depth + 1, "");
+                return;
+            }
+            Node::Nothing => self.line(depth, &format!("{prefix}Result")),
+            Node::Once { filter } => {
+                self.line(depth, &format!("{prefix}Result"));
+                self.condition(depth, "One-Time Filter", filter);
+            }
+            Node::Values { rows, .. } => {
+                let word = if rows.len() == 1 { "Result" } else { "Values Scan on \"*VALUES*\"" };
+                self.line(depth, &format!("{prefix}{word}"));
+            }
+            Node::Function { name, call, filter, .. } => {
+                let function = match &call.kind {
+                    ExprKind::Call(call) => call.name,
+                    _ => "expression",
+                };
+                self.line(depth, &format!("{prefix}{}", Printer::named("Function Scan", function, name)));
+                self.condition(depth, "Filter", filter);
+            }
+            Node::View { alias, table, filter, .. } => {
+                self.line(depth, &format!("{prefix}{}", Printer::named("View Scan", &table.name, alias)));
+                self.condition(depth, "Filter", filter);
+            }
+            Node::SeqScan { alias, table, filter, .. } => {
+                self.line(depth, &format!("{prefix}{}", Printer::named("Seq Scan", &table.name, alias)));
+                self.condition(depth, "Filter", filter);
+            }
+            Node::IndexScan(scan) => self.index_scan(scan, depth, prefix),
+            Node::Filter { child, condition } => {
+                // PostgreSQL has no node for a filter: the node below shows it.
+                self.node(child, depth, prefix);
+                self.condition(depth, "Filter", condition);
+                self.subplans(node, depth);
+                return;
+            }
+            Node::NestedLoop { join, condition, .. } => {
+                self.line(depth, &format!("{prefix}Nested Loop{}", join_word(*join)));
+                self.condition(depth, "Join Filter", condition);
+            }
+            Node::HashJoin { join, keys, condition, .. } => {
+                self.line(depth, &format!("{prefix}Hash{} Join", join_word(*join)));
+                let equal: Vec<String> = keys
+                    .iter()
+                    .map(|(outer, inner, _)| format!("({} = {})", self.expr(outer), self.expr(inner)))
+                    .collect();
+                let equal = if equal.len() == 1 { equal[0].clone() } else { format!("({})", equal.join(" AND ")) };
+                self.note(depth, &format!("Hash Cond: {equal}"));
+                self.condition(depth, "Join Filter", condition);
+            }
+            Node::Sort { keys, bound, .. } => {
+                self.line(depth, &format!("{prefix}Sort"));
+                let keys: Vec<String> = keys
+                    .iter()
+                    .map(|key| {
+                        let mut shown = self.expr(&key.expr);
+                        if key.descending {
+                            shown.push_str(" DESC");
+                        }
+                        if key.nulls_first != key.descending {
+                            shown.push_str(if key.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
+                        }
+                        shown
+                    })
+                    .collect();
+                self.note(depth, &format!("Sort Key: {}", keys.join(", ")));
+                if bound.is_some() {
+                    self.note(depth, "Bounded by Limit");
+                }
+            }
+            Node::Limit { .. } => self.line(depth, &format!("{prefix}Limit")),
+            Node::Aggregate { grouping, .. } => {
+                let word = if grouping.keys.is_empty() { "Aggregate" } else { "HashAggregate" };
+                self.line(depth, &format!("{prefix}{word}"));
+                if !grouping.keys.is_empty() {
+                    let keys: Vec<String> = grouping.keys.iter().map(|key| self.expr(key)).collect();
+                    self.note(depth, &format!("Group Key: {}", keys.join(", ")));
+                }
+            }
+            Node::Distinct { keys, .. } => {
+                self.line(depth, &format!("{prefix}Unique"));
+                let keys: Vec<String> = keys.iter().map(|(key, _)| self.expr(key)).collect();
+                self.note(depth, &format!("Group Key: {}", keys.join(", ")));
+            }
+            Node::Append { .. } => self.line(depth, &format!("{prefix}Append")),
+            Node::SetOperation { except, all, .. } => {
+                let word = if *except { "Except" } else { "Intersect" };
+                self.line(depth, &format!("{prefix}HashSetOp {word}{}", if *all { " All" } else { "" }));
+            }
+            Node::Materialize { .. } => self.line(depth, &format!("{prefix}Materialize")),
+            Node::CommonScan { alias, name, filter, .. } => {
+                self.line(depth, &format!("{prefix}{}", Printer::named("CTE Scan", name, alias)));
+                self.condition(depth, "Filter", filter);
+            }
+            Node::LockRows { .. } => self.line(depth, &format!("{prefix}LockRows")),
+            Node::Modify(modify) => {
+                let word = match modify.kind {
+                    ModificationKind::Insert => "Insert",
+                    ModificationKind::Update => "Update",
+                    ModificationKind::Delete => "Delete",
+                };
+                self.line(depth, &format!("{prefix}{}", Printer::named(word, &modify.table.name, "")));
+            }
+        }
+        if !matches!(node, Node::Modify(_)) {
+            self.subplans(node, depth);
+        }
+        for child in node.children() {
+            self.node(child, depth + 1, "");
+        }
+    }
+
+    fn index_scan(&mut self, scan: &IndexScan, depth: usize, prefix: &str) {
+        let index = scan.table.index(scan.index).map_or("", |index| index.name.as_str());
+        let what = format!("Index Scan using {index}");
+        self.line(depth, &format!("{prefix}{}", Printer::named(&what, &scan.table.name, &scan.alias)));
+        self.condition(depth, "Index Cond", &scan.seen_to);
+        self.condition(depth, "Filter", &scan.filter);
+    }
+
+    fn column(&self, column: Column) -> String {
+        let Some(relation) = self.bound.relations.get(column.relation as usize) else { return "?".to_owned() };
+        let name = match column.column {
+            ROW_ID => "ctid",
+            TABLE_OID => "tableoid",
+            index => relation.columns.get(usize::from(index)).map_or("", |(name, _)| name.as_str()),
+        };
+        let several = self.bound.relations.iter().filter(|relation| !relation.name.is_empty()).count() > 1;
+        match (relation.name.as_str(), name) {
+            ("", "") => format!("${}.{}", column.relation, column.column),
+            ("", name) => name.to_owned(),
+            (relation, name) if several => format!("{relation}.{name}"),
+            (_, name) => name.to_owned(),
+        }
+    }
+
+    fn list(&self, exprs: &[Expr], between: &str) -> String {
+        let shown: Vec<String> = exprs.iter().map(|expr| self.expr(expr)).collect();
+        shown.join(between)
+    }
+
+    /// An expression as PostgreSQL would write it, more or less.
+    fn expr(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Constant(value) => constant(value, expr.ty),
+            ExprKind::Slot(slot) => format!("${{{slot}}}"),
+            ExprKind::Untyped(number) => format!("${}", number + 1),
+            ExprKind::Parameter(index) => match self.bound.parameters.get(usize::from(*index)).map(|found| found.origin) {
+                Some(crate::bind::tree::Origin::Client(number)) => format!("${}", number + 1),
+                _ => format!("${{{index}}}"),
+            },
+            ExprKind::Column(column) => self.column(*column),
+            ExprKind::Call(call) => match (call.operator, call.arguments.as_slice()) {
+                (true, [left, right]) => {
+                    format!("({} {} {})", self.expr(left), call.name, self.expr(right))
+                }
+                (true, [operand]) => format!("({} {})", call.name, self.expr(operand)),
+                (_, arguments) => format!("{}({})", call.name, self.list(arguments, ", ")),
+            },
+            ExprKind::And(items) => format!("({})", self.list(items, " AND ")),
+            ExprKind::Or(items) => format!("({})", self.list(items, " OR ")),
+            ExprKind::Not(operand) => format!("(NOT {})", self.expr(operand)),
+            ExprKind::IsNull(operand, negated) => {
+                format!("({} IS {}NULL)", self.expr(operand), if *negated { "NOT " } else { "" })
+            }
+            ExprKind::IsTruth(operand, truth, negated) => format!(
+                "({} IS {}{})",
+                self.expr(operand),
+                if *negated { "NOT " } else { "" },
+                if *truth { "TRUE" } else { "FALSE" }
+            ),
+            ExprKind::IsDistinct(left, right, _, negated) => format!(
+                "({} IS {}DISTINCT FROM {})",
+                self.expr(left),
+                if *negated { "NOT " } else { "" },
+                self.expr(right)
+            ),
+            ExprKind::Case(branches, otherwise) => {
+                let mut shown = "CASE".to_owned();
+                for (condition, result) in branches {
+                    shown.push_str(&format!(" WHEN {} THEN {}", self.expr(condition), self.expr(result)));
+                }
+                format!("{shown} ELSE {} END", self.expr(otherwise))
+            }
+            ExprKind::Let(_, value, body) => format!("(LET {} IN {})", self.expr(value), self.expr(body)),
+            ExprKind::Shared(_) => "VALUE".to_owned(),
+            ExprKind::Coalesce(items) => format!("COALESCE({})", self.list(items, ", ")),
+            ExprKind::Extreme(items, _, greatest) => {
+                format!("{}({})", if *greatest { "GREATEST" } else { "LEAST" }, self.list(items, ", "))
+            }
+            ExprKind::Array(items) | ExprKind::ArrayOfArrays(items) => format!("ARRAY[{}]", self.list(items, ", ")),
+            ExprKind::Quantified { all, left, array, name, .. } => format!(
+                "({} {name} {} ({}))",
+                self.expr(left),
+                if *all { "ALL" } else { "ANY" },
+                self.expr(array)
+            ),
+            ExprKind::Cast(operand, ..) => format!("({})::{}", self.expr(operand), typmod::format_type(expr.ty)),
+            ExprKind::Subplan(number) => {
+                let exists = matches!(
+                    self.tree.subplans.get(usize::from(*number)).map(|subplan| &subplan.kind),
+                    Some(SubtreeKind::Exists)
+                );
+                format!("({}SubPlan {})", if exists { "EXISTS " } else { "" }, number + 1)
+            }
+            ExprKind::Subscript(operand, index) => format!("{}[{}]", self.expr(operand), self.expr(index)),
+        }
+    }
+}
+
+fn join_word(join: JoinType) -> &'static str {
+    match join {
+        JoinType::Inner => "",
+        JoinType::Left => " Left",
+        JoinType::Semi => " Semi",
+        JoinType::Anti => " Anti",
+        JoinType::Right => " Right",
+        JoinType::Full => " Full",
+    }
+}
+
+fn parenthesized(shown: &str) -> String {
+    match shown.starts_with('(') && shown.ends_with(')') {
+        true => shown.to_owned(),
+        false => format!("({shown})"),
+    }
+}
+
+fn constant(value: &Constant, ty: Type) -> String {
+    let mut text = Vec::new();
+    match value {
+        Constant::Null => return format!("NULL::{}", typmod::format_type(ty)),
+        Constant::Bool(value) => return value.to_string(),
+        value => {
+            if io::output(table::kind(ty.oid), value.datum(), &Style::PLAIN, &mut text).is_err() {
+                return "?".to_owned();
+            }
+        }
+    }
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match value {
+        Constant::Int(_) if table::by_oid(ty.oid).is_some_and(|row| row.category == b'N') => text,
+        _ => format!("'{}'::{}", text.replace('\'', "''"), typmod::format_type(ty)),
+    }
+}

@@ -1,0 +1,152 @@
+//! Plans: compiled statements as immutable, relocatable bytes.
+//!
+//! A plan is made once, lies in shared memory (or, until it is put there, in ordinary memory) and is executed by any number
+//! of sessions in any process at once. What an execution needs beside it is its own ([`exec`](crate::exec)).
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`blob`] | words, lists, texts: writing and reading bytes |
+//! | [`program`] | expressions as opcodes |
+//! | [`record`] | nodes and other records |
+//! | [`tree`] | the plan as a tree in ordinary memory, which the planner makes and `EXPLAIN` shows |
+//! | [`choose`] | from a bound statement to the tree |
+//! | [`encode`] | from the tree to bytes: registers, programs, records |
+//!
+//! Rules
+//! 1. See [`blob`] for what a plan may hold: no address, no name to look up, nothing of one execution.
+//! 2. A plan names the definitions that it was made from, with their versions; it is used only while they are current.
+//! 3. Planning decides; execution does. Where an execution has a choice, it depends on data alone.
+
+pub mod blob;
+pub mod choose;
+pub mod encode;
+pub mod explain;
+pub mod number;
+pub mod program;
+pub mod record;
+pub mod tree;
+
+use crate::types::{Oid, Type};
+use blob::{At, Bytes};
+use record::{ColumnRecord, Header, ParameterRecord};
+
+/// The first word of a plan: `GBP` and the format's number.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"GBP1");
+
+/// What kind of statement a plan is of; decides the command tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum StatementKind {
+    Select,
+    Insert,
+    Update,
+    Delete,
+}
+
+impl StatementKind {
+    /// The words before the count of rows in the command tag.
+    pub const fn tag(self) -> &'static str {
+        match self {
+            StatementKind::Select => "SELECT",
+            StatementKind::Insert => "INSERT 0",
+            StatementKind::Update => "UPDATE",
+            StatementKind::Delete => "DELETE",
+        }
+    }
+}
+
+/// Bits of [`Header::flags`].
+pub mod flags {
+    /// The plan gives rows to the client.
+    pub const RETURNS_ROWS: u32 = 1;
+    /// The plan changes or locks rows.
+    pub const WRITES: u32 = 2;
+    /// The plan reads stored tables, so that an execution needs a snapshot.
+    pub const READS: u32 = 4;
+    /// An expression asks for the time at each row.
+    pub const USES_CLOCK: u32 = 8;
+    /// It may be used for another execution of the same text.
+    pub const REUSABLE: u32 = 16;
+}
+
+/// A plan, wherever it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'p> {
+    /// Its bytes.
+    pub bytes: Bytes<'p>,
+}
+
+impl<'p> Plan<'p> {
+    /// The plan that these bytes are; `None` if they are none.
+    pub fn new(bytes: &'p [u8]) -> Option<Plan<'p>> {
+        let plan = Plan { bytes: Bytes(bytes) };
+        let header = plan.header();
+        (header.magic == MAGIC && header.length as usize == bytes.len()).then_some(plan)
+    }
+
+    /// What it begins with.
+    #[inline]
+    pub fn header(self) -> Header {
+        Header::read(self.bytes, At(0))
+    }
+
+    /// The kind of its statement.
+    pub fn kind(self) -> StatementKind {
+        match self.header().kind {
+            1 => StatementKind::Insert,
+            2 => StatementKind::Update,
+            3 => StatementKind::Delete,
+            _ => StatementKind::Select,
+        }
+    }
+
+    /// True if all these bits are set.
+    pub fn has(self, flags: u32) -> bool {
+        self.header().flags & flags == flags
+    }
+
+    /// The parameters, by number.
+    pub fn parameters(self) -> impl ExactSizeIterator<Item = ParameterRecord> + Clone + 'p {
+        let words = self.bytes.list(At(self.header().parameters));
+        words.groups::<{ ParameterRecord::WORDS }>().map(|[oid, typmod, origin, index]| ParameterRecord {
+            oid,
+            typmod,
+            origin,
+            index,
+        })
+    }
+
+    /// The types of the client's parameters, from `$1`.
+    pub fn client_types(self) -> impl ExactSizeIterator<Item = Oid> + Clone + 'p {
+        self.bytes.list(At(self.header().client_types)).iter().map(Oid)
+    }
+
+    /// The result's columns.
+    pub fn columns(self) -> impl ExactSizeIterator<Item = ResultColumn<'p>> + Clone + 'p {
+        let bytes = self.bytes;
+        let words = bytes.list(At(self.header().columns));
+        words.groups::<{ ColumnRecord::WORDS }>().map(move |[name, table, number, oid, typmod, register]| ResultColumn {
+            name: bytes.text(At(name)),
+            table: Oid(table),
+            number: number as i16,
+            ty: Type { oid: Oid(oid), typmod: typmod as i32 },
+            register: register as u16,
+        })
+    }
+}
+
+/// A column of a result, as clients are told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ResultColumn<'p> {
+    /// Its name.
+    pub name: &'p str,
+    /// The table that it is a plain column of; none for an expression.
+    pub table: Oid,
+    /// Its number in that table.
+    pub number: i16,
+    /// Its type.
+    pub ty: Type,
+    /// The register of its value.
+    pub register: u16,
+}

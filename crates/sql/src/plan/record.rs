@@ -1,0 +1,610 @@
+//! The nodes of a plan, and what else a plan consists of, as records of words.
+//!
+//! A node gives rows: it is asked for the next one until there is none. A row is not handed over; it is what the registers
+//! hold. A node that keeps rows for later (a sort, a hash table) saves the registers that somebody above it reads, and sets
+//! them again when their row's turn comes, so an expression never needs to know through which nodes its columns went.
+//!
+//! ```text
+//!  node:   kind | state | fields …          one word each
+//! ```
+//!
+//! `state` is the index of what an execution remembers of the node. Fields are numbers, places ([`At`]) of lists, programs
+//! and nodes, or zero.
+
+use super::blob::{At, Builder, Bytes};
+
+macro_rules! records {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* })*) => {
+        /// The kind of a node.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u32)]
+        pub enum NodeKind { $($(#[$doc])* $name,)* }
+
+        impl NodeKind {
+            const ALL: &'static [NodeKind] = &[$(NodeKind::$name),*];
+
+            /// The kind of a word.
+            #[inline]
+            pub fn from_word(word: u32) -> Option<NodeKind> {
+                NodeKind::ALL.get(word as usize).copied()
+            }
+        }
+
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+            pub struct $name { $($(#[$field_doc])* pub $field: u32,)* }
+
+            impl $name {
+                /// Reads the node at a place.
+                #[inline]
+                #[allow(unused_assignments, unused_mut, unused_variables)]
+                pub fn read(bytes: Bytes<'_>, at: At) -> $name {
+                    let mut word = at.0 + 8;
+                    let mut next = || {
+                        let value = bytes.word(word);
+                        word += 4;
+                        value
+                    };
+                    $name { $($field: next(),)* }
+                }
+
+                /// Writes the node, with the index of its state.
+                pub fn write(&self, plan: &mut Builder, state: u32) -> At {
+                    plan.words(&[NodeKind::$name as u32, state, $(self.$field,)*])
+                }
+            }
+        )*
+    };
+}
+
+records! {
+    /// One row without columns.
+    Once {
+        /// A condition that is tested once.
+        filter,
+    }
+    /// Rows of expressions.
+    Values {
+        /// For each row the program that sets its registers.
+        rows,
+        /// Where computed bytes are kept.
+        buffer,
+    }
+    /// The rows of a function that gives a set, or the one value of one that does not.
+    FunctionScan {
+        /// The operation; `0xFFFF` for a function that gives one value, which the program sets itself.
+        op,
+        /// Pushes the arguments.
+        arguments,
+        /// How many arguments there are.
+        count,
+        /// The kind of the values.
+        kind,
+        /// The register of the value, and one more; zero is none.
+        output,
+        /// The register of the row's number, and one more; zero is none.
+        ordinal,
+        /// Where values' bytes are kept.
+        buffer,
+        /// The condition on each row.
+        filter,
+    }
+    /// The rows of a virtual table.
+    ViewScan {
+        /// Its provider.
+        provider,
+        /// The types of its columns.
+        types,
+        /// Pairs of column and register.
+        columns,
+        /// Where values' bytes are kept.
+        buffer,
+        /// The condition on each row.
+        filter,
+        /// The register of the table's number, and one more; zero is none.
+        table_register,
+        /// The table's number.
+        table,
+    }
+    /// All rows of a table.
+    SeqScan {
+        /// The table's storage.
+        storage,
+        /// The kinds of its columns, as far as they are read.
+        kinds,
+        /// Pairs of column and register.
+        columns,
+        /// Where the row's bytes are kept.
+        buffer,
+        /// The condition on each row.
+        filter,
+        /// The register of the row's place, and one more; zero is none.
+        row_register,
+        /// The register of the table's number, and one more; zero is none.
+        table_register,
+        /// The table's number.
+        table,
+    }
+    /// Rows of a table by an index.
+    IndexScan {
+        /// The table's storage.
+        storage,
+        /// The kinds of its columns, as far as they are read.
+        kinds,
+        /// Pairs of column and register.
+        columns,
+        /// Where the row's bytes are kept.
+        buffer,
+        /// The condition on each row.
+        filter,
+        /// The register of the row's place, and one more; zero is none.
+        row_register,
+        /// The register of the table's number, and one more; zero is none.
+        table_register,
+        /// The table's number.
+        table,
+        /// The index's storage.
+        index,
+        /// For each column of the index its kind, and its direction in two bits above it.
+        key,
+        /// Pushes the values that the first columns must have.
+        equal,
+        /// How many of them there are.
+        equal_count,
+        /// Pushes the least value of the next column.
+        low,
+        /// Pushes its greatest value.
+        high,
+        /// Bit 0: `low` itself is out; bit 1: `high` itself is out; bit 2: from the end; bit 3: at most one row.
+        flags,
+    }
+    /// Rows of another node for which a condition holds.
+    Filter {
+        /// The node.
+        child,
+        /// The condition.
+        condition,
+    }
+    /// Rows of another node with more registers set.
+    Project {
+        /// The node.
+        child,
+        /// The program that sets them.
+        program,
+        /// Where computed bytes are kept.
+        buffer,
+    }
+    /// For each row of one node the rows of another.
+    NestedLoop {
+        /// 0 inner, 1 left, 2 semi, 3 anti.
+        join,
+        /// The first node.
+        outer,
+        /// The second node, begun again for each row of the first.
+        inner,
+        /// The condition.
+        condition,
+        /// Registers that are null in a row without a partner.
+        nulls,
+    }
+    /// Rows of two nodes with equal keys.
+    HashJoin {
+        /// 0 inner, 1 left, 2 semi, 3 anti, 4 right, 5 full.
+        join,
+        /// The node whose rows are looked up.
+        outer,
+        /// The node whose rows are kept in the hash table.
+        inner,
+        /// Pushes the outer row's keys.
+        outer_keys,
+        /// Pushes the inner row's keys.
+        inner_keys,
+        /// The kinds of the keys.
+        kinds,
+        /// What else must hold.
+        condition,
+        /// Registers of the inner node that are read above.
+        saved,
+        /// Registers that are null where an outer row has no partner.
+        nulls,
+        /// Registers that are null where an inner row has no partner.
+        outer_nulls,
+        /// Where kept bytes are.
+        buffer,
+    }
+    /// Rows of another node in order.
+    Sort {
+        /// The node.
+        child,
+        /// For each key its register, its kind, and 1 for descending plus 2 for nulls first.
+        keys,
+        /// Registers that are read above, keys included.
+        saved,
+        /// Pushes how many rows will be asked for.
+        bound,
+        /// Where kept bytes are.
+        buffer,
+    }
+    /// Some rows of another node.
+    Limit {
+        /// The node.
+        child,
+        /// Pushes how many rows are given.
+        count,
+        /// Pushes how many rows are left out before them.
+        offset,
+    }
+    /// Groups of rows of another node, or all of them, with aggregates.
+    Aggregate {
+        /// The node.
+        child,
+        /// Pairs of register and kind: the keys.
+        keys,
+        /// Places of [`AggregateRecord`]s.
+        aggregates,
+        /// Zero if there is one group even without rows.
+        grouped,
+        /// Where kept bytes are.
+        buffer,
+    }
+    /// Rows of another node without those whose keys were there before.
+    Distinct {
+        /// The node.
+        child,
+        /// Pairs of register and kind: the keys.
+        keys,
+        /// Where kept bytes are.
+        buffer,
+    }
+    /// Rows of several nodes, one after another. All set the same registers.
+    Append {
+        /// The nodes.
+        children,
+    }
+    /// Rows that two nodes have in common, or that only the first has. Both set the same registers.
+    SetOperation {
+        /// 0 `INTERSECT`, 1 `EXCEPT`; plus 2 with `ALL`.
+        operation,
+        /// The first node.
+        left,
+        /// The second node.
+        right,
+        /// Pairs of register and kind.
+        keys,
+        /// Where kept bytes are.
+        buffer,
+    }
+    /// Rows of another node, kept so that they can be given again.
+    Materialize {
+        /// The node.
+        child,
+        /// Registers that are read above.
+        saved,
+        /// Where kept bytes are.
+        buffer,
+    }
+    /// Rows of a common table.
+    CommonScan {
+        /// The common table.
+        common,
+        /// Pairs of column and register.
+        columns,
+        /// The condition on each row.
+        filter,
+    }
+    /// Rows of another node, each locked in its table first.
+    LockRows {
+        /// The node.
+        child,
+        /// For each table: register of the row's place, storage, strength, wait.
+        locks,
+        /// The scans whose registers are set again when a row has changed.
+        scans,
+    }
+    /// Rows that are changed. Gives the rows of `RETURNING`, or none.
+    Modify {
+        /// 0 insert, 1 update, 2 delete.
+        operation,
+        /// The node that gives new rows, or finds the rows to change.
+        child,
+        /// The place of the [`TableRecord`].
+        table,
+        /// The register of the row's place.
+        row_register,
+        /// For each column of the table the register of its new value.
+        values,
+        /// For each column of the table the register of its old value, and one more; zero is none.
+        old,
+        /// The program that sets the registers of `RETURNING`.
+        returning,
+        /// Where computed bytes are kept.
+        buffer,
+        /// Bit for each column below 32 that is assigned; all ones if the table has more.
+        assigned,
+        /// The place of the [`ConflictRecord`].
+        conflict,
+        /// Tested on each new row: places of [`CheckRecord`]s.
+        checks,
+        /// How the row is found again when it has changed meanwhile: the node that scans the table.
+        scan,
+        /// The condition on the row that is found again, all of `WHERE`.
+        recheck,
+        /// The program that computes the new values again.
+        recompute,
+    }
+    /// Nothing: no rows.
+    Nothing {
+    }
+}
+
+macro_rules! parts {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+            pub struct $name { $($(#[$field_doc])* pub $field: u32,)* }
+
+            impl $name {
+                /// How many words it takes.
+                pub const WORDS: usize = [$(stringify!($field)),*].len();
+
+                /// Reads the record at a place.
+                #[inline]
+                #[allow(unused_assignments)]
+                pub fn read(bytes: Bytes<'_>, at: At) -> $name {
+                    let mut word = at.0;
+                    let mut next = || {
+                        let value = bytes.word(word);
+                        word += 4;
+                        value
+                    };
+                    $name { $($field: next(),)* }
+                }
+
+                /// Its words.
+                pub fn to_words(self) -> [u32; Self::WORDS] {
+                    [$(self.$field),*]
+                }
+
+                /// Writes the record.
+                pub fn write(&self, plan: &mut Builder) -> At {
+                    plan.words(&self.to_words())
+                }
+            }
+        )*
+    };
+}
+
+parts! {
+    /// What a plan begins with.
+    Header {
+        /// [`MAGIC`](super::MAGIC).
+        magic,
+        /// The plan's length in bytes.
+        length,
+        /// What kind of statement it is: [`StatementKind`](super::StatementKind).
+        kind,
+        /// The node that gives the result.
+        root,
+        /// How many registers an execution has.
+        registers,
+        /// How many nodes remember something.
+        states,
+        /// How many buffers an execution has.
+        buffers,
+        /// [`ParameterRecord`]s, as one list of words.
+        parameters,
+        /// The types of the client's parameters.
+        client_types,
+        /// [`ColumnRecord`]s, as one list of words.
+        columns,
+        /// Places of [`SubplanRecord`]s.
+        subplans,
+        /// Places of [`CommonRecord`]s.
+        commons,
+        /// Bits of [`flags`](super::flags).
+        flags,
+        /// The tables that were used: number, version in two words.
+        tables,
+        /// The most values on the stack at once.
+        stack,
+    }
+    /// A parameter.
+    ParameterRecord {
+        /// Its type.
+        oid,
+        /// Its type's modifier.
+        typmod,
+        /// 0 a client's, 1 a literal's.
+        origin,
+        /// The client's parameter, or the slot.
+        index,
+    }
+    /// A column of the result.
+    ColumnRecord {
+        /// The place of its name.
+        name,
+        /// The table that it is a plain column of.
+        table,
+        /// Its number in it.
+        number,
+        /// Its type.
+        oid,
+        /// Its type's modifier.
+        typmod,
+        /// The register of its value.
+        register,
+    }
+    /// A query inside an expression.
+    SubplanRecord {
+        /// The node that gives its rows.
+        root,
+        /// 0 scalar, 1 exists, 2 array, 3 any, 4 all.
+        kind,
+        /// 1 if it gives the same whenever it is run within an execution.
+        constant,
+        /// The register of its value.
+        register,
+        /// The kind of its value; of an array the element's type.
+        value,
+        /// The test of `ANY` and `ALL`.
+        test,
+        /// For a hash table: pushes the values that are looked for.
+        probe,
+        /// The registers of the query's columns.
+        columns,
+        /// The kinds of both.
+        kinds,
+        /// Where kept bytes are.
+        buffer,
+        /// The index of what an execution remembers of it.
+        state,
+    }
+    /// A common table.
+    CommonRecord {
+        /// The node that gives its rows.
+        root,
+        /// The registers of its columns.
+        columns,
+        /// Where kept bytes are.
+        buffer,
+        /// The index of what an execution remembers of it.
+        state,
+    }
+    /// An aggregate.
+    AggregateRecord {
+        /// What it does.
+        op,
+        /// The type of its first argument.
+        argument,
+        /// Pushes the arguments.
+        arguments,
+        /// How many there are.
+        count,
+        /// The kinds of the arguments.
+        kinds,
+        /// The condition on a row.
+        filter,
+        /// Equal arguments count once.
+        distinct,
+        /// Pushes what the rows are ordered by.
+        order,
+        /// For each of these its kind, and 1 for descending plus 2 for nulls first.
+        order_keys,
+        /// The register of the result.
+        register,
+    }
+    /// A table that a statement changes.
+    TableRecord {
+        /// The place of its name.
+        name,
+        /// Its number.
+        oid,
+        /// Its storage.
+        storage,
+        /// The kinds of its columns.
+        kinds,
+        /// The columns that must not be null, with the places of their names.
+        not_null,
+        /// Places of [`IndexRecord`]s.
+        indexes,
+        /// Foreign keys of this table: places of [`ReferenceRecord`]s.
+        references,
+        /// Foreign keys that refer to this table: places of [`ReferenceRecord`]s.
+        referenced_by,
+        /// The names of its columns: places of texts.
+        names,
+        /// The types of its columns.
+        types,
+    }
+    /// An index of a table that a statement changes.
+    IndexRecord {
+        /// The place of its name.
+        name,
+        /// Its storage.
+        storage,
+        /// 1 if it is unique.
+        unique,
+        /// Groups of column, kind, and 1 for descending plus 2 for nulls first.
+        columns,
+        /// Its number.
+        oid,
+        /// The columns as a bit set, as `assigned` of [`Modify`].
+        mask,
+    }
+    /// A foreign key.
+    ReferenceRecord {
+        /// The place of the constraint's name.
+        name,
+        /// The other table's name.
+        other_name,
+        /// The other table's storage.
+        storage,
+        /// The kinds of the other table's columns.
+        kinds,
+        /// The columns of this table.
+        columns,
+        /// The columns of the other table, in the same order.
+        other_columns,
+        /// The other table's index on them; none if it has to be scanned.
+        index,
+        /// As in [`IndexRecord`], the columns of that index.
+        index_columns,
+        /// What happens on update, as a letter of `pg_constraint`.
+        on_update,
+        /// What happens on delete.
+        on_delete,
+        /// The columns as a bit set.
+        mask,
+        /// The other table's number.
+        other,
+    }
+    /// A `CHECK` constraint.
+    CheckRecord {
+        /// The place of its name.
+        name,
+        /// The condition.
+        condition,
+    }
+    /// `ON CONFLICT`.
+    ConflictRecord {
+        /// The number of the index; zero for any.
+        index,
+        /// 0 `DO NOTHING`, 1 `DO UPDATE`.
+        update,
+        /// The condition of `DO UPDATE`.
+        filter,
+        /// The program that computes the new values.
+        program,
+        /// For each column of the table the register of its new value.
+        values,
+        /// Pairs of column and register: the row that is there.
+        existing,
+        /// Pairs of column and register: the row that was to be inserted.
+        excluded,
+        /// Where computed bytes are kept.
+        buffer,
+        /// As in [`Modify`].
+        assigned,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_reads_back() {
+        let mut plan = Builder::new(3);
+        let limit = Limit { child: 7, count: 8, offset: u32::MAX };
+        let at = limit.write(&mut plan, 5);
+        let nothing = Nothing {}.write(&mut plan, 6);
+        let plan = plan.finish().unwrap();
+        let bytes = Bytes(&plan);
+        assert_eq!(NodeKind::from_word(bytes.word(at.0)), Some(NodeKind::Limit));
+        assert_eq!((bytes.word(at.0 + 4), Limit::read(bytes, at)), (5, limit));
+        assert_eq!(NodeKind::from_word(bytes.word(nothing.0)), Some(NodeKind::Nothing));
+        assert_eq!(NodeKind::from_word(9999), None);
+    }
+}

@@ -1,0 +1,331 @@
+//! The plan as a tree: what the planner has decided, before it is bytes.
+//!
+//! Rules
+//! 1. A node says what it does and to what; registers and programs come later ([`super::encode`]).
+//! 2. Expressions are those of the bound statement: columns by relation, whatever nodes lie between.
+
+use crate::bind::tree::{Column, Expr, Grouping, ModificationKind, RelationId, RowLock};
+use crate::catalog::definition::TableDef;
+use crate::types::{Kind, Oid};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A whole plan.
+#[derive(Debug)]
+pub struct Tree {
+    /// The node that gives the result.
+    pub root: Node,
+    /// What kind of statement it is.
+    pub kind: super::StatementKind,
+    /// The subplans, by number.
+    pub subplans: Vec<Subtree>,
+    /// The common tables, by number; none for those that nobody reads or that became subqueries.
+    pub commons: Vec<Option<CommonTree>>,
+    /// The columns of the result: name and where they are.
+    pub columns: Vec<(String, Column)>,
+}
+
+/// A query inside an expression.
+#[derive(Debug)]
+pub struct Subtree {
+    /// The node that gives its rows.
+    pub root: Node,
+    /// The relation of its results.
+    pub output: RelationId,
+    /// What is asked of it.
+    pub kind: SubtreeKind,
+    /// The columns of queries around it that it reads.
+    pub free: BTreeSet<Column>,
+    /// True if every run within an execution gives the same.
+    pub constant: bool,
+    /// The kind of its value; of an array the element's.
+    pub value: Kind,
+    /// The type of its value; of an array the element's.
+    pub value_type: Oid,
+}
+
+/// What is asked of a subplan.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "see bind::tree::SubplanKind")]
+pub enum SubtreeKind {
+    Scalar,
+    Exists,
+    Array,
+    Quantified { test: Expr, all: bool, equal: Vec<(Expr, Expr, Kind)> },
+}
+
+/// A common table.
+#[derive(Debug)]
+pub struct CommonTree {
+    /// Its name.
+    pub name: String,
+    /// The node that gives its rows.
+    pub root: Node,
+    /// The relation of its results.
+    pub output: RelationId,
+    /// How many columns it has.
+    pub width: usize,
+}
+
+/// Which rows a join gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum JoinType {
+    /// Pairs.
+    Inner = 0,
+    /// Pairs, and rows of the outer node without a partner.
+    Left = 1,
+    /// Rows of the outer node that have a partner.
+    Semi = 2,
+    /// Rows of the outer node that have none.
+    Anti = 3,
+    /// Pairs, and rows of the inner node without a partner.
+    Right = 4,
+    /// Pairs, and rows of both without a partner.
+    Full = 5,
+}
+
+/// A bound of an index scan: the value, and whether it is itself within.
+pub type Bound = Option<(Expr, bool)>;
+
+/// A sort key: value, kind, descending, nulls first.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// What is sorted by.
+    pub expr: Expr,
+    /// How values compare.
+    pub kind: Kind,
+    /// From the largest.
+    pub descending: bool,
+    /// Nulls before everything else.
+    pub nulls_first: bool,
+}
+
+/// A node.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "see plan::record, which documents each field")]
+pub enum Node {
+    Nothing,
+    Once { filter: Vec<Expr> },
+    Values { output: RelationId, rows: Vec<Vec<Expr>> },
+    Function { relation: RelationId, name: String, call: Expr, set: bool, ordinality: bool, filter: Vec<Expr> },
+    View { relation: RelationId, alias: String, table: Arc<TableDef>, filter: Vec<Expr> },
+    SeqScan { relation: RelationId, alias: String, table: Arc<TableDef>, filter: Vec<Expr> },
+    IndexScan(Box<IndexScan>),
+    Filter { child: Box<Node>, condition: Vec<Expr> },
+    Project { child: Box<Node>, relation: RelationId, targets: Vec<Expr> },
+    NestedLoop { join: JoinType, outer: Box<Node>, inner: Box<Node>, condition: Vec<Expr> },
+    HashJoin {
+        join: JoinType,
+        outer: Box<Node>,
+        inner: Box<Node>,
+        keys: Vec<(Expr, Expr, Kind)>,
+        condition: Vec<Expr>,
+    },
+    Sort { child: Box<Node>, keys: Vec<Key>, bound: Option<Expr> },
+    Limit { child: Box<Node>, count: Option<Expr>, offset: Option<Expr> },
+    Aggregate { child: Box<Node>, grouping: Box<Grouping> },
+    Distinct { child: Box<Node>, keys: Vec<(Expr, Kind)> },
+    Append { relation: RelationId, children: Vec<Node> },
+    SetOperation { except: bool, all: bool, relation: RelationId, left: Box<Node>, right: Box<Node>, keys: Vec<(Expr, Kind)> },
+    Materialize { child: Box<Node> },
+    CommonScan { relation: RelationId, alias: String, common: u16, name: String, filter: Vec<Expr> },
+    LockRows { child: Box<Node>, locks: Vec<RowLock> },
+    Modify(Box<Modify>),
+}
+
+/// A scan of a table by an index.
+#[derive(Debug)]
+pub struct IndexScan {
+    /// The relation.
+    pub relation: RelationId,
+    /// Its name in the statement.
+    pub alias: String,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The index.
+    pub index: Oid,
+    /// Values of the index's first columns.
+    pub equal: Vec<Expr>,
+    /// The least value of the next column.
+    pub low: Bound,
+    /// Its greatest value.
+    pub high: Bound,
+    /// What the index has already seen to, for people.
+    pub seen_to: Vec<Expr>,
+    /// The condition on each row.
+    pub filter: Vec<Expr>,
+    /// At most one row can be found.
+    pub single: bool,
+}
+
+/// Rows that are changed.
+#[derive(Debug)]
+pub struct Modify {
+    /// What is done.
+    pub kind: ModificationKind,
+    /// The node that gives new rows, or finds the rows to change.
+    pub child: Node,
+    /// The relation of its results.
+    pub output: RelationId,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The table's relation.
+    pub relation: RelationId,
+    /// The relation of the new row.
+    pub new: RelationId,
+    /// For each column of the table the result that is its new value.
+    pub values: Vec<Option<u16>>,
+    /// The result that is the row's place.
+    pub row_id: Option<u16>,
+    /// All of `WHERE`, to be tested again on a row that has changed meanwhile.
+    pub recheck: Vec<Expr>,
+    /// The expressions of the results, to be computed again then.
+    pub targets: Vec<Expr>,
+    /// `CHECK` constraints.
+    pub checks: Vec<(String, Expr)>,
+    /// `RETURNING`: the relation of its results, and what they are.
+    pub returning: Option<(RelationId, Vec<Expr>)>,
+    /// `ON CONFLICT`
+    pub conflict: Option<crate::bind::tree::ConflictRule>,
+    /// The tables that this one refers to, or that refer to it.
+    pub others: Vec<Arc<TableDef>>,
+}
+
+impl Node {
+    /// The relations whose columns the node's rows have.
+    pub fn produced(&self, relations: &mut BTreeSet<RelationId>) {
+        match self {
+            Node::Nothing | Node::Once { .. } => {}
+            Node::Values { output: relation, .. }
+            | Node::Function { relation, .. }
+            | Node::View { relation, .. }
+            | Node::SeqScan { relation, .. }
+            | Node::CommonScan { relation, .. } => {
+                relations.insert(*relation);
+            }
+            Node::IndexScan(scan) => {
+                relations.insert(scan.relation);
+            }
+            Node::Project { child, relation, .. } => {
+                relations.insert(*relation);
+                child.produced(relations);
+            }
+            Node::Filter { child, .. }
+            | Node::Sort { child, .. }
+            | Node::Limit { child, .. }
+            | Node::Distinct { child, .. }
+            | Node::Materialize { child }
+            | Node::LockRows { child, .. } => child.produced(relations),
+            Node::Aggregate { child, grouping } => {
+                relations.insert(grouping.relation);
+                child.produced(relations);
+            }
+            Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => {
+                outer.produced(relations);
+                inner.produced(relations);
+            }
+            Node::Append { relation, children } => {
+                relations.insert(*relation);
+                children.iter().for_each(|child| child.produced(relations));
+            }
+            Node::SetOperation { relation, left, right, .. } => {
+                relations.insert(*relation);
+                left.produced(relations);
+                right.produced(relations);
+            }
+            Node::Modify(modify) => {
+                relations.extend([modify.relation, modify.new, modify.output]);
+                if let Some((relation, _)) = modify.returning {
+                    relations.insert(relation);
+                }
+                modify.child.produced(relations);
+            }
+        }
+    }
+
+    /// The nodes below.
+    pub fn children(&self) -> Vec<&Node> {
+        match self {
+            Node::Nothing
+            | Node::Once { .. }
+            | Node::Values { .. }
+            | Node::Function { .. }
+            | Node::View { .. }
+            | Node::SeqScan { .. }
+            | Node::IndexScan(_)
+            | Node::CommonScan { .. } => Vec::new(),
+            Node::Filter { child, .. }
+            | Node::Project { child, .. }
+            | Node::Sort { child, .. }
+            | Node::Limit { child, .. }
+            | Node::Distinct { child, .. }
+            | Node::Materialize { child }
+            | Node::LockRows { child, .. }
+            | Node::Aggregate { child, .. } => vec![child],
+            Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => vec![outer, inner],
+            Node::Append { children, .. } => children.iter().collect(),
+            Node::SetOperation { left, right, .. } => vec![left, right],
+            Node::Modify(modify) => vec![&modify.child],
+        }
+    }
+
+    /// Calls `visit` for each expression of this node.
+    pub fn exprs<'n>(&'n self, visit: &mut dyn FnMut(&'n Expr)) {
+        match self {
+            Node::Nothing | Node::Append { .. } | Node::Materialize { .. } | Node::LockRows { .. } => {}
+            Node::Once { filter }
+            | Node::View { filter, .. }
+            | Node::SeqScan { filter, .. }
+            | Node::CommonScan { filter, .. } => filter.iter().for_each(visit),
+            Node::Values { rows, .. } => rows.iter().flatten().for_each(visit),
+            Node::Function { call, filter, .. } => {
+                visit(call);
+                filter.iter().for_each(visit);
+            }
+            Node::IndexScan(scan) => {
+                scan.equal.iter().for_each(&mut *visit);
+                for (expr, _) in scan.low.iter().chain(&scan.high) {
+                    visit(expr);
+                }
+                scan.filter.iter().for_each(visit);
+            }
+            Node::Filter { condition, .. } | Node::NestedLoop { condition, .. } => condition.iter().for_each(visit),
+            Node::Project { targets, .. } => targets.iter().for_each(visit),
+            Node::HashJoin { keys, condition, .. } => {
+                for (outer, inner, _) in keys {
+                    visit(outer);
+                    visit(inner);
+                }
+                condition.iter().for_each(visit);
+            }
+            Node::Sort { keys, bound, .. } => {
+                keys.iter().for_each(|key| visit(&key.expr));
+                bound.iter().for_each(visit);
+            }
+            Node::Limit { count, offset, .. } => count.iter().chain(offset).for_each(visit),
+            Node::Aggregate { grouping, .. } => {
+                grouping.keys.iter().chain(&grouping.having).for_each(&mut *visit);
+                for call in &grouping.aggregates {
+                    call.arguments.iter().for_each(&mut *visit);
+                    call.order_by.iter().for_each(|(expr, ..)| visit(expr));
+                    call.filter.iter().for_each(&mut *visit);
+                }
+            }
+            Node::Distinct { keys, .. } | Node::SetOperation { keys, .. } => {
+                keys.iter().for_each(|(expr, _)| visit(expr));
+            }
+            Node::Modify(modify) => {
+                modify.recheck.iter().chain(&modify.targets).for_each(&mut *visit);
+                modify.checks.iter().for_each(|(_, expr)| visit(expr));
+                if let Some((_, targets)) = &modify.returning {
+                    targets.iter().for_each(&mut *visit);
+                }
+                if let Some(conflict) = &modify.conflict {
+                    conflict.update.iter().flatten().for_each(|(_, expr)| visit(expr));
+                    conflict.filter.iter().for_each(visit);
+                }
+            }
+        }
+    }
+}

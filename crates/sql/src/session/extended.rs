@@ -1,0 +1,598 @@
+//! The extended query: statements are prepared, bound to parameters, executed, each by a message of its own.
+//!
+//! Rules
+//! 1. An error fails the transaction as in a simple query; that what follows is passed over up to `Sync` is the server's.
+//! 2. `Execute` with a limit keeps the rest of the rows; the next `Execute` goes on with them.
+
+use super::output::{Format, Output, Tag};
+use super::prepared::{Body, Portal, Prepared, Progress};
+use super::run::{Compiled, Ended, result_columns, tag, write_value};
+use super::transaction::aborted;
+use super::{Environment, List, Named, Session, Text, bytes_in, text_in};
+use crate::lexer::{Head, Literals, Normalised, normalise};
+use crate::plan::{Plan, blob, flags};
+use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
+use allocator_api2::alloc::Allocator;
+use base::{Error, Result, sqlstate};
+
+/// A parameter as a `Bind` brings it.
+pub type Parameter<'a> = (Option<&'a [u8]>, Format);
+
+/// What is described.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target<'a> {
+    /// A prepared statement.
+    Statement(&'a str),
+    /// A portal.
+    Portal(&'a str),
+}
+
+impl<A: Allocator + Copy> Session<A> {
+    // ---- Parse
+
+    /// Prepares a statement. `types` are those of its parameters that the client says, zero where it does not.
+    pub fn parse(&mut self, env: &Environment<'_>, name: &str, text: &str, types: &[u32]) -> Result<()> {
+        self.transaction.begin_statement(kernel::clock::wall_us());
+        let result = self.prepare(env, name, text, types);
+        self.settle(result)
+    }
+
+    pub(crate) fn prepare(
+        &mut self,
+        env: &Environment<'_>,
+        name: &str,
+        text: &str,
+        types: &[u32],
+    ) -> Result<()> {
+        if name.is_empty() {
+            self.drop_unnamed();
+        } else if self.statements.contains_key(&Named(name.as_bytes())) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::statement(sqlstate::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        let mut normalised = Normalised::default();
+        normalise(text, 0, Literals::Keep, &mut normalised)?;
+        while normalised.head == Head::Empty && normalised.next < text.len() {
+            normalise(text, normalised.next, Literals::Keep, &mut normalised)?;
+        }
+        let head = normalised.head;
+        let range = (normalised.start, normalised.end);
+        let mut rest = normalised.next;
+        while rest < text.len() {
+            normalise(text, rest, Literals::Keep, &mut normalised)?;
+            if normalised.head != Head::Empty {
+                return Err(Error::statement(
+                    sqlstate::SYNTAX_ERROR,
+                    "cannot insert multiple commands into a prepared statement",
+                ));
+            }
+            rest = normalised.next.max(rest + 1);
+        }
+        let oids: Vec<Oid> = types.iter().map(|&oid| Oid(oid)).collect();
+        let body = match head {
+            Head::Empty => Body::Empty,
+            _ => match self.compile(env, text, range, &[], &oids, true)? {
+                Ok(Compiled::Plan(plan)) => {
+                    if self.transaction.is_failed() {
+                        return Err(aborted());
+                    }
+                    Body::Plan(self.plans.add(&plan, self.memory)?)
+                }
+                Ok(Compiled::Utility) => {
+                    let bump = bumpalo::Bump::new();
+                    let parsed = crate::parser::parse(text, range.0, range.1, &bump)?;
+                    if let crate::parser::ast::Statement::Utility(utility) = parsed
+                        && self.transaction.is_failed()
+                        && !super::query::ends_transaction(utility)
+                    {
+                        return Err(aborted());
+                    }
+                    Body::Utility
+                }
+                Err(_) => return Err(Error::unsupported("a literal of this kind here")),
+            },
+        };
+        let mut declared = List::new_in(self.memory);
+        declared.try_reserve_exact(types.len()).map_err(|_| Error::out_of_memory("a statement", types.len() * 4))?;
+        declared.extend_from_slice(types);
+        let statement = Prepared {
+            text: text_in(text, self.memory)?,
+            declared,
+            body,
+        };
+        if name.is_empty() {
+            self.unnamed = Some(statement);
+        } else {
+            let name = text_in(name, self.memory)?;
+            self.statements
+                .try_reserve(1)
+                .map_err(|_| Error::out_of_memory("a session's statements", size_of::<Prepared<A>>()))?;
+            self.statements.insert(name, statement);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn statement_named(&self, name: &str) -> Result<&Prepared<A>> {
+        let found = if name.is_empty() { self.unnamed.as_ref() } else { self.statements.get(&Named(name.as_bytes())) };
+        found.ok_or_else(|| {
+            let message = match name.is_empty() {
+                true => "unnamed prepared statement does not exist".to_owned(),
+                false => format!("prepared statement \"{name}\" does not exist"),
+            };
+            Error::statement(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
+        })
+    }
+
+    fn portal_named(&self, name: &str) -> Result<&Portal<A>> {
+        let found = if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(&Named(name.as_bytes())) };
+        found.ok_or_else(|| no_portal(name))
+    }
+
+    // ---- Bind
+
+    /// Makes a portal of a statement and the values of its parameters. `results` are the formats of the result's columns:
+    /// none for all text, one for all, or one each.
+    pub fn bind<'a>(
+        &mut self,
+        env: &Environment<'_>,
+        portal: &str,
+        statement: &str,
+        parameters: impl ExactSizeIterator<Item = Parameter<'a>>,
+        results: impl ExactSizeIterator<Item = Format>,
+    ) -> Result<()> {
+        self.transaction.begin_statement(kernel::clock::wall_us());
+        let result = self.bind_portal(env, portal, statement, parameters, results);
+        self.settle(result)
+    }
+
+    fn bind_portal<'a>(
+        &mut self,
+        env: &Environment<'_>,
+        name: &str,
+        statement: &str,
+        parameters: impl ExactSizeIterator<Item = Parameter<'a>>,
+        results: impl ExactSizeIterator<Item = Format>,
+    ) -> Result<()> {
+        let memory = self.memory;
+        if name.is_empty() {
+            self.drop_unnamed_portal();
+        } else if self.portals.contains_key(&Named(name.as_bytes())) {
+            let message = format!("cursor \"{name}\" already exists");
+            return Err(Error::statement(sqlstate::DUPLICATE_CURSOR, message));
+        }
+        let prepared = self.statement_named(statement)?;
+        let body = prepared.body;
+        if self.transaction.is_failed() && body != Body::Utility {
+            return Err(aborted());
+        }
+        let plan = match body {
+            Body::Plan(id) => Plan::new(self.plans.bytes(id)),
+            Body::Utility | Body::Empty => None,
+        };
+        let expected = plan.map_or(0, |plan| plan.client_types().len());
+        if parameters.len() != expected {
+            let message = format!(
+                "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {expected}",
+                parameters.len()
+            );
+            return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
+        }
+        let columns = plan.map_or(0, |plan| plan.columns().len());
+        if results.len() > 1 && results.len() != columns {
+            let message =
+                format!("bind message has {} result formats but query has {columns} columns", results.len());
+            return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
+        }
+        let mut values = Vec::new();
+        if let Some(plan) = plan
+            && expected > 0
+        {
+            let styles = self.styles(env)?;
+            let style = styles.style(self.transaction.started_at());
+            let arena = Arena::new();
+            for ((value, format), oid) in parameters.zip(plan.client_types()) {
+                let ty = Type::plain(oid);
+                let datum = match (value, format) {
+                    (None, _) => Datum::Null,
+                    (Some(bytes), Format::Text) => {
+                        let text = crate::types::text::validate(bytes)?;
+                        self.read_text(env, ty, text, &arena, &style)?
+                    }
+                    (Some(bytes), Format::Binary) => io::receive(ty, bytes, &arena)?,
+                };
+                blob::put_value(table::kind(oid), datum, &mut values)?;
+            }
+        }
+        let text = match body {
+            Body::Utility => bytes_in(&self.statement_named(statement)?.text, memory)?,
+            Body::Plan(_) | Body::Empty => Text::new_in(memory),
+        };
+        let mut formats = List::new_in(memory);
+        formats.try_reserve_exact(results.len()).map_err(|_| Error::out_of_memory("a portal", results.len()))?;
+        formats.extend(results);
+        let portal = Portal {
+            text,
+            body,
+            parameters: bytes_in(&values, memory)?,
+            formats,
+            progress: Progress::New,
+            cursor: false,
+            holds: false,
+        };
+        self.add_portal(name, portal)?;
+        if let Body::Plan(id) = body {
+            self.plans.share(id);
+        }
+        Ok(())
+    }
+
+    /// Reads a value's text form; names of objects are looked up.
+    fn read_text<'a>(
+        &self,
+        env: &Environment<'_>,
+        ty: Type,
+        text: &str,
+        arena: &'a Arena,
+        style: &crate::types::datetime::Style<'_>,
+    ) -> Result<Datum<'a>> {
+        match table::kind(ty.oid) {
+            Kind::Reg => Ok(Datum::Int(self.catalog(env).read_reg(ty.oid, text)?.0.into())),
+            _ => io::input(ty, text, arena, style),
+        }
+    }
+
+    pub(crate) fn add_portal(&mut self, name: &str, portal: Portal<A>) -> Result<()> {
+        if name.is_empty() {
+            self.unnamed_portal = Some(portal);
+            return Ok(());
+        }
+        let name = text_in(name, self.memory)?;
+        self.portals
+            .try_reserve(1)
+            .map_err(|_| Error::out_of_memory("a session's portals", size_of::<Portal<A>>()))?;
+        self.portals.insert(name, portal);
+        Ok(())
+    }
+
+    // ---- Describe
+
+    /// Says what a statement's parameters and result, or a portal's result, look like. `parameters` is told the types of
+    /// parameters, for a statement; false is answered where there is no result.
+    pub fn describe<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        target: Target<'_>,
+        parameters: impl FnOnce(&mut O, &[u32]),
+        out: &mut O,
+    ) -> Result<bool> {
+        let result = self.describe_target(env, target, parameters, out);
+        self.settle(result)
+    }
+
+    fn describe_target<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        target: Target<'_>,
+        parameters: impl FnOnce(&mut O, &[u32]),
+        out: &mut O,
+    ) -> Result<bool> {
+        match target {
+            Target::Statement(name) => {
+                let statement = self.statement_named(name)?;
+                match statement.body {
+                    Body::Plan(id) => {
+                        let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
+                        let types: Vec<u32> = plan.client_types().map(|oid| oid.0).collect();
+                        parameters(out, &types);
+                        if !plan.has(flags::RETURNS_ROWS) {
+                            return Ok(false);
+                        }
+                        out.columns(result_columns(plan, |_| Format::Text));
+                        Ok(true)
+                    }
+                    Body::Utility => {
+                        parameters(out, &[]);
+                        let text = String::from_utf8_lossy(&statement.text).into_owned();
+                        self.describe_utility(env, &text, out)
+                    }
+                    Body::Empty => {
+                        parameters(out, &[]);
+                        Ok(false)
+                    }
+                }
+            }
+            Target::Portal(name) => {
+                let portal = self.portal_named(name)?;
+                match portal.body {
+                    Body::Plan(id) => {
+                        let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
+                        if !plan.has(flags::RETURNS_ROWS) {
+                            return Ok(false);
+                        }
+                        out.columns(result_columns(plan, |index| portal.format(index)));
+                        Ok(true)
+                    }
+                    Body::Utility => {
+                        let text = String::from_utf8_lossy(&portal.text).into_owned();
+                        self.describe_utility(env, &text, out)
+                    }
+                    Body::Empty => Ok(false),
+                }
+            }
+        }
+    }
+
+    // ---- Execute
+
+    /// Executes a portal, or goes on with it; `most` is how many rows are wanted, zero for all.
+    pub fn execute<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        portal: &str,
+        most: u64,
+        out: &mut O,
+    ) -> Result<()> {
+        self.transaction.begin_statement(kernel::clock::wall_us());
+        let result = self.execute_portal(env, portal, most, out);
+        self.settle(result)
+    }
+
+    fn execute_portal<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        name: &str,
+        most: u64,
+        out: &mut O,
+    ) -> Result<()> {
+        let body = self.portal_named(name)?.body;
+        match body {
+            Body::Empty => {
+                out.empty_query();
+                Ok(())
+            }
+            Body::Utility => {
+                let text = String::from_utf8_lossy(&self.portal_named(name)?.text).into_owned();
+                if matches!(self.portal_named(name)?.progress, Progress::Done) {
+                    let message = format!("portal \"{name}\" cannot be run");
+                    return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+                }
+                if let Some(portal) = self.portal_mut(name) {
+                    portal.progress = Progress::Done;
+                }
+                self.extended_utility(env, &text, out)
+            }
+            Body::Plan(_) => {
+                if self.transaction.is_failed() {
+                    return Err(aborted());
+                }
+                let wanted = if most == 0 { u64::MAX } else { most };
+                let (tag, ended) = self.run_portal(env, name, wanted, out)?;
+                match ended {
+                    Ended::Early(_) => out.suspended(),
+                    Ended::AtEnd(_) => out.complete(tag),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn portal_mut(&mut self, name: &str) -> Option<&mut Portal<A>> {
+        if name.is_empty() { self.unnamed_portal.as_mut() } else { self.portals.get_mut(&Named(name.as_bytes())) }
+    }
+
+    /// Gives rows of a portal that has a plan.
+    pub(crate) fn run_portal<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        name: &str,
+        wanted: u64,
+        out: &mut O,
+    ) -> Result<(Tag, Ended)> {
+        // The portal is taken out while it runs, and is at its end if the run fails.
+        let taken = match name.is_empty() {
+            true => self.unnamed_portal.take().map(|portal| (None, portal)),
+            false => self.portals.remove_entry(&Named(name.as_bytes())).map(|(name, portal)| (Some(name), portal)),
+        };
+        let Some((key, mut portal)) = taken else { return Err(no_portal(name)) };
+        let result = self.run_taken(env, &mut portal, wanted, out);
+        if result.is_err() {
+            portal.progress = Progress::Done;
+        }
+        match key {
+            None => self.unnamed_portal = Some(portal),
+            Some(key) => {
+                self.portals.insert(key, portal);
+            }
+        }
+        result
+    }
+
+    fn run_taken<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        portal: &mut Portal<A>,
+        wanted: u64,
+        out: &mut O,
+    ) -> Result<(Tag, Ended)> {
+        let Body::Plan(id) = portal.body else { return Err(no_portal("")) };
+        let memory = self.memory;
+        match &mut portal.progress {
+            Progress::New => {}
+            Progress::Left { .. } => return self.give_left(env, portal, wanted, out),
+            Progress::Done => {
+                let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
+                return Ok((tag(plan, 0), Ended::AtEnd(0)));
+            }
+        }
+        // The plan is the session's own, and the session is changed while it runs.
+        let plan = self.plans.bytes(id).to_vec();
+        let Some(read) = Plan::new(&plan) else { return Err(no_portal("")) };
+        let mut parameters = Vec::with_capacity(read.client_types().len());
+        let mut at = 0;
+        for oid in read.client_types() {
+            let (datum, next) = blob::get_value(table::kind(oid), &portal.parameters, at)?;
+            parameters.push(datum);
+            at = next;
+        }
+        let mut rest = Vec::new();
+        let keeps = wanted < u64::MAX;
+        let (ended, requests) = self.execute_plan(
+            env,
+            &plan,
+            &parameters,
+            ("", &[]),
+            |index| portal.format(index),
+            wanted,
+            keeps.then_some(&mut rest),
+            out,
+        )?;
+        self.carry_out(env, requests)?;
+        portal.progress = match ended {
+            Ended::AtEnd(_) => Progress::Done,
+            Ended::Early(_) => Progress::Left { rows: bytes_in(&rest, memory)?, at: 0 },
+        };
+        let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
+        Ok((tag(read, rows), ended))
+    }
+
+    /// Goes on with the rows that an earlier `Execute` left.
+    fn give_left<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        portal: &mut Portal<A>,
+        wanted: u64,
+        out: &mut O,
+    ) -> Result<(Tag, Ended)> {
+        let Body::Plan(id) = portal.body else { return Err(no_portal("")) };
+        let styles = self.styles(env)?;
+        let view = self.view(env);
+        let catalog = self.catalog(env);
+        let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
+        let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
+        let columns: Vec<(Kind, Oid, Format)> = plan
+            .columns()
+            .enumerate()
+            .map(|(index, column)| (table::kind(column.ty.oid), column.ty.oid, portal.format(index)))
+            .collect();
+        let Progress::Left { rows, at } = &mut portal.progress else { return Ok((tag(plan, 0), Ended::AtEnd(0))) };
+        let mut given = 0;
+        while given < wanted && *at < rows.len() {
+            out.begin_row();
+            for &(kind, oid, format) in &columns {
+                let (datum, next) = blob::get_value(kind, rows, *at)?;
+                *at = next;
+                if datum.is_null() {
+                    out.null();
+                } else if let Err(error) =
+                    out.value(|buffer| write_value(kind, oid, format, datum, &around, buffer))
+                {
+                    out.abandon_row();
+                    return Err(error);
+                }
+            }
+            out.end_row()?;
+            given += 1;
+            if given % 256 == 0 {
+                crate::exec::breathe()?;
+            }
+        }
+        if *at >= rows.len() && given < wanted {
+            portal.progress = Progress::Done;
+            return Ok((tag(plan, given), Ended::AtEnd(given)));
+        }
+        Ok((tag(plan, given), Ended::Early(given)))
+    }
+
+    fn extended_utility<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
+        let mut normalised = Normalised::default();
+        normalise(text, 0, Literals::Keep, &mut normalised)?;
+        let mut at = 0;
+        while normalised.head == Head::Empty && normalised.next < text.len() {
+            at = normalised.next;
+            normalise(text, at, Literals::Keep, &mut normalised)?;
+        }
+        self.utility_text(env, text, (normalised.start, normalised.end), out)
+    }
+
+    // ---- Close and Sync
+
+    /// Forgets a statement or a portal. One that is not there is no error.
+    pub fn close_target(&mut self, target: Target<'_>) {
+        match target {
+            Target::Statement("") => self.drop_unnamed(),
+            Target::Statement(name) => {
+                if let Some(statement) = self.statements.remove(&Named(name.as_bytes())) {
+                    self.forget_body(statement.body);
+                }
+            }
+            Target::Portal("") => self.drop_unnamed_portal(),
+            Target::Portal(name) => {
+                if let Some(portal) = self.portals.remove(&Named(name.as_bytes())) {
+                    self.forget_body(portal.body);
+                }
+            }
+        }
+    }
+
+    /// `Sync`: outside a block the transaction is over.
+    pub fn sync(&mut self) -> Result<()> {
+        if self.transaction.is_block() {
+            return Ok(());
+        }
+        let ended = self.end_transaction(true);
+        if ended.is_err() {
+            self.fail();
+        }
+        ended
+    }
+
+    pub(crate) fn forget_body(&mut self, body: Body) {
+        if let Body::Plan(id) = body {
+            self.plans.release(id, self.memory);
+        }
+    }
+
+    pub(crate) fn drop_unnamed(&mut self) {
+        if let Some(statement) = self.unnamed.take() {
+            self.forget_body(statement.body);
+        }
+        self.drop_unnamed_portal();
+    }
+
+    fn drop_unnamed_portal(&mut self) {
+        if let Some(portal) = self.unnamed_portal.take() {
+            self.forget_body(portal.body);
+        }
+    }
+
+    /// A transaction has ended: its portals go, but for those that were to stay.
+    pub(crate) fn drop_portals(&mut self, commit: bool) {
+        self.drop_unnamed_portal();
+        let plans = &mut self.plans;
+        let memory = self.memory;
+        self.portals.retain(|_, portal| {
+            let stays = portal.holds && (commit || matches!(portal.progress, Progress::Left { .. }));
+            if !stays && let Body::Plan(id) = portal.body {
+                plans.release(id, memory);
+            }
+            stays
+        });
+    }
+
+    /// After an error the transaction is failed or over.
+    fn settle<T>(&mut self, result: Result<T>) -> Result<T> {
+        if result.is_err() {
+            self.fail();
+        }
+        result
+    }
+}
+
+#[cold]
+pub(crate) fn no_portal(name: &str) -> Error {
+    let message = match name.is_empty() {
+        true => "portal \"\" does not exist".to_owned(),
+        false => format!("portal \"{name}\" does not exist"),
+    };
+    Error::statement(sqlstate::INVALID_CURSOR_NAME, message)
+}

@@ -1,0 +1,239 @@
+//! A session as SQL sees it: settings, prepared statements, portals, the state of its transaction.
+//!
+//! ```text
+//!  simple query:  text ──> statements, one after another ──> rows, tags
+//!  extended:      Parse ──> Prepared ──Bind──> Portal ──Execute──> rows, tag, or "suspended"
+//! ```
+//!
+//! A [`Session`] is a plain value that lies in the session's arena, with everything in it; any engine of any host can go
+//! on with it. What is of one process (the catalogs, the server's settings) comes with each call, in an [`Environment`].
+//! Answers go to an [`Output`], so nothing here knows the wire.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`settings`] | the session's own values of settings, with what a rollback undoes |
+//! | [`transaction`] | transaction blocks |
+//! | [`prepared`] | plans, statements, portals |
+//! | [`run`] | from a statement's text to a plan, from a plan to rows |
+//! | [`query`], [`extended`] | the two ways to bring statements |
+//! | [`output`] | where answers go |
+//!
+//! Rules
+//! 1. What outlives a request lies in the session's allocator. A portal that is not at its end when its `Execute` stops keeps
+//!    the rest of its rows there, as bytes.
+//! 2. An error leaves the session as PostgreSQL's would: in a block the transaction is failed (`25P02` until it ends),
+//!    outside one it is rolled back.
+//! 3. Nothing here waits for the client except through [`Output`].
+
+pub mod extended;
+pub mod output;
+pub mod prepared;
+pub mod query;
+pub mod run;
+pub mod settings;
+pub mod transaction;
+
+pub use output::{Column, CopyFormat, Format, NoData, Output, Tag};
+pub use settings::SettingsView;
+pub use transaction::Block;
+
+use crate::catalog::system::cluster;
+use crate::catalog::{Catalog, Catalogs};
+use crate::types::datetime::Zone;
+use allocator_api2::alloc::Allocator;
+use base::settings::{Effective, SettingId, SettingSet};
+use base::{Error, Result, SessionId};
+use hashbrown::HashMap;
+use kernel::region::arena::FixedHasher;
+use kernel::sync::Spin;
+use prepared::{Plans, Portal, Prepared};
+use settings::Settings;
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
+use transaction::Transaction;
+
+/// A vector in a session's memory.
+pub type List<T, A> = allocator_api2::vec::Vec<T, A>;
+/// A text in a session's memory.
+pub type Text<A> = allocator_api2::vec::Vec<u8, A>;
+/// A name that is looked up in a [`Map`].
+#[derive(Hash)]
+pub(crate) struct Named<'n>(pub(crate) &'n [u8]);
+
+impl<A: Allocator + Copy> hashbrown::Equivalent<Text<A>> for Named<'_> {
+    fn equivalent(&self, key: &Text<A>) -> bool {
+        self.0 == key.as_slice()
+    }
+}
+
+/// A map in a session's memory.
+pub(crate) type Map<V, A> = HashMap<Text<A>, V, BuildHasherDefault<FixedHasher>, A>;
+
+/// What SQL has of a process: made before the first engine, the same in every process.
+pub struct Database {
+    /// The system's catalogs, and the server's views.
+    pub catalogs: Catalogs,
+    /// When the server started: microseconds since 2000-01-01.
+    pub started_at: i64,
+    /// Zones that sessions have set, by name: each is made once in a process.
+    zones: Spin<Vec<Arc<Zone>>>,
+}
+
+impl Database {
+    /// A database with these catalogs.
+    pub fn new(catalogs: Catalogs, started_at: i64) -> Database {
+        Database { catalogs, started_at, zones: Spin::new(Vec::new()) }
+    }
+
+    /// The zone of that name, as the setting `TimeZone` has it.
+    pub(crate) fn zone(&self, name: &str) -> Result<Arc<Zone>> {
+        const ZONES_KEPT: usize = 64;
+        if let Some(zone) = self.zones.lock().iter().find(|zone| zone.name() == name) {
+            return Ok(zone.clone());
+        }
+        let zone = Arc::new(Zone::named(name)?);
+        let full = {
+            let mut zones = self.zones.lock();
+            let full = zones.len() >= ZONES_KEPT;
+            if !full {
+                zones.push(zone.clone());
+            }
+            full
+        };
+        debug_assert!(!full || ZONES_KEPT > 0);
+        Ok(zone)
+    }
+}
+
+/// What a call needs of its process.
+#[derive(Clone, Copy)]
+pub struct Environment<'e> {
+    /// The database.
+    pub database: &'e Database,
+    /// The server's settings.
+    pub effective: &'e Effective,
+    /// The session; none outside an engine.
+    pub session: Option<SessionId>,
+    /// The number that users see.
+    pub number: u32,
+    /// What the server does on behalf of statements.
+    pub server: &'e dyn Server,
+}
+
+/// What only the server can do.
+pub trait Server {
+    /// Writes a value into the file of `ALTER SYSTEM` and lets the server read it; none takes it out. Without a setting all
+    /// are taken out.
+    fn alter_system(&self, id: Option<SettingId>, value: Option<&str>) -> Result<()>;
+}
+
+/// A server that cannot do anything: for tools and tests.
+pub struct NoServer;
+
+impl Server for NoServer {
+    fn alter_system(&self, _: Option<SettingId>, _: Option<&str>) -> Result<()> {
+        Err(Error::unsupported("ALTER SYSTEM is not supported here"))
+    }
+}
+
+/// A session; see the head of this module.
+pub struct Session<A: Allocator + Copy> {
+    pub(crate) memory: A,
+    pub(crate) user: Text<A>,
+    pub(crate) settings: Settings<A>,
+    pub(crate) transaction: Transaction,
+    pub(crate) plans: Plans<A>,
+    pub(crate) statements: Map<Prepared<A>, A>,
+    pub(crate) unnamed: Option<Prepared<A>>,
+    pub(crate) portals: Map<Portal<A>, A>,
+    pub(crate) unnamed_portal: Option<Portal<A>>,
+    /// Settings that the client must be told of.
+    pub(crate) reports: SettingSet,
+    pub(crate) random: u64,
+}
+
+impl<A: Allocator + Copy> Session<A> {
+    /// A new session of a user. `seed` is where its random numbers begin.
+    pub fn new(memory: A, user: &str, seed: u64) -> Result<Session<A>> {
+        Ok(Session {
+            memory,
+            user: text_in(user, memory)?,
+            settings: Settings::new(memory),
+            transaction: Transaction::default(),
+            plans: Plans::new(memory),
+            statements: Map::with_hasher_in(BuildHasherDefault::default(), memory),
+            unnamed: None,
+            portals: Map::with_hasher_in(BuildHasherDefault::default(), memory),
+            unnamed_portal: None,
+            reports: SettingSet::EMPTY,
+            random: seed,
+        })
+    }
+
+    /// Sets a setting as the client's startup message asks. Errors are the session's end.
+    pub fn set_at_start(&mut self, env: &Environment<'_>, name: &str, value: &str) -> Result<()> {
+        let id = base::settings::lookup(name)?;
+        base::settings::check_context(id, base::settings::Change::Session, self.is_superuser())?;
+        let value = self.parse_setting(env, id, value)?;
+        self.settings.set_at_start(id, value.as_ref())
+    }
+
+    /// The settings as this session has them.
+    pub fn view<'v>(&'v self, env: &Environment<'v>) -> SettingsView<'v> {
+        SettingsView::new(env.effective, &self.settings, &self.transaction, self.user())
+    }
+
+    /// The name of the user.
+    pub fn user(&self) -> &str {
+        std::str::from_utf8(&self.user).unwrap_or("")
+    }
+
+    pub(crate) fn is_superuser(&self) -> bool {
+        self.user() == cluster::SUPERUSER
+    }
+
+    /// What `ReadyForQuery` says of the transaction.
+    pub fn block(&self) -> Block {
+        self.transaction.block()
+    }
+
+    /// The settings of which the client must be told, each with its value; none is told twice.
+    pub fn take_reports(&mut self, env: &Environment<'_>, mut tell: impl FnMut(&'static str, &str)) {
+        if self.reports.is_empty() {
+            return;
+        }
+        let reports = std::mem::replace(&mut self.reports, SettingSet::EMPTY);
+        let view = self.view(env);
+        for id in reports.iter() {
+            tell(id.name(), &view.show(id));
+        }
+    }
+
+    /// The catalog as this session sees it.
+    pub(crate) fn catalog<'v>(&'v self, env: &Environment<'v>) -> Catalog<'v> {
+        let view = self.view(env);
+        let path = view.value(SettingId::SearchPath);
+        Catalog::new(&env.database.catalogs, path.text(), self.user())
+    }
+
+    /// Ends the session: what it holds beside its memory is given up.
+    pub fn close(&mut self) {
+        self.transaction.abandon();
+    }
+}
+
+/// A copy of a text in a session's memory. Errors: `53200`.
+pub(crate) fn text_in<A: Allocator + Copy>(text: &str, memory: A) -> Result<Text<A>> {
+    bytes_in(text.as_bytes(), memory)
+}
+
+/// A copy of bytes in a session's memory. Errors: `53200`.
+pub(crate) fn bytes_in<A: Allocator + Copy>(bytes: &[u8], memory: A) -> Result<Text<A>> {
+    let mut copy = Text::new_in(memory);
+    copy.try_reserve_exact(bytes.len()).map_err(|_| Error::out_of_memory("a session's memory", bytes.len()))?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests;

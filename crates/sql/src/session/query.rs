@@ -1,0 +1,187 @@
+//! The simple query: a text with any number of statements, executed one after another.
+
+use super::output::{Format, Output};
+use super::run::{Compiled, Ended, result_columns, tag};
+use super::transaction::aborted;
+use super::{Environment, Session};
+use crate::lexer::{Head, Normalised, normalise};
+use crate::parser::ast::{Statement, Utility};
+use crate::plan::{Plan, flags};
+use allocator_api2::alloc::Allocator;
+use base::{Error, Result};
+
+impl<A: Allocator + Copy> Session<A> {
+    /// Executes the statements of a text. After an error the rest is not executed, and the transaction is failed or over.
+    pub fn simple_query<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
+        self.drop_unnamed();
+        match self.statements_of(env, text, out) {
+            Ok(()) => {
+                // What was one transaction because it came in one text ends with the text.
+                if self.transaction.outlives_statement() && !self.transaction.is_block() {
+                    self.end_transaction(true)?;
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.fail();
+                Err(error)
+            }
+        }
+    }
+
+    fn statements_of<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
+        let mut normalised = Normalised::default();
+        let literals = self.literals(env);
+        let mut at = 0;
+        let mut count = 0;
+        loop {
+            normalise(text, at, literals, &mut normalised)?;
+            let next = normalised.next;
+            if normalised.head == Head::Empty {
+                if next >= text.len() {
+                    break;
+                }
+                at = next;
+                continue;
+            }
+            // Statements that come together are one transaction.
+            if count > 0 || has_more(text, next) {
+                self.transaction.begin_implicit();
+            }
+            count += 1;
+            self.statement(env, text, at, &mut normalised, out)?;
+            at = next;
+            if at >= text.len() {
+                break;
+            }
+        }
+        if count == 0 {
+            out.empty_query();
+        }
+        Ok(())
+    }
+
+    /// Executes one statement of a text.
+    fn statement<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        from: usize,
+        normalised: &mut Normalised,
+        out: &mut O,
+    ) -> Result<()> {
+        self.transaction.begin_statement(kernel::clock::wall_us());
+        if normalised.head == Head::Other {
+            return self.utility_text(env, text, (normalised.start, normalised.end), out);
+        }
+        if self.transaction.is_failed() {
+            return Err(aborted());
+        }
+        match self.compile_query(env, text, from, normalised)? {
+            Compiled::Utility => self.utility_text(env, text, (normalised.start, normalised.end), out),
+            Compiled::Plan(plan) => {
+                let literals = (text, normalised.literals.as_slice());
+                self.run_to_end(env, &plan, &[], literals, |_| Format::Text, true, out)
+            }
+        }
+    }
+
+    /// Executes a plan to its end, with its result described, as a statement of its own.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn run_to_end<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        plan: &[u8],
+        parameters: &[crate::types::Datum<'_>],
+        literals: (&str, &[crate::lexer::Literal]),
+        formats: impl Fn(usize) -> Format + Copy,
+        describe: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let Some(read) = Plan::new(plan) else { return Err(Error::unsupported("an empty plan")) };
+        if describe && read.has(flags::RETURNS_ROWS) {
+            out.columns(result_columns(read, formats));
+        }
+        let (ended, requests) =
+            self.execute_plan(env, plan, parameters, literals, formats, u64::MAX, None, out)?;
+        self.carry_out(env, requests)?;
+        let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
+        self.end_statement()?;
+        out.complete(tag(read, rows));
+        Ok(())
+    }
+
+    /// Executes a statement that is not planned.
+    pub(crate) fn utility_text<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        range: (usize, usize),
+        out: &mut O,
+    ) -> Result<()> {
+        let bump = bumpalo::Bump::new();
+        let statement = kernel::fiber::on_engine_stack(|| crate::parser::parse(text, range.0, range.1, &bump))?;
+        let Statement::Utility(utility) = statement else {
+            return Err(Error::unsupported("this statement"));
+        };
+        if self.transaction.is_failed() && !ends_transaction(utility) {
+            return Err(aborted());
+        }
+        let tag = self.utility(env, text, utility, out)?;
+        self.end_statement()?;
+        if let Some(tag) = tag {
+            out.complete(tag);
+        }
+        Ok(())
+    }
+
+    /// A statement has succeeded: outside a block its transaction is committed.
+    pub(crate) fn end_statement(&mut self) -> Result<()> {
+        match self.transaction.outlives_statement() {
+            true => Ok(()),
+            false => self.end_transaction(true),
+        }
+    }
+
+    /// Ends the transaction.
+    pub(crate) fn end_transaction(&mut self, commit: bool) -> Result<()> {
+        let changed = self.settings.end_transaction(commit);
+        for id in changed.iter() {
+            self.note_report(id);
+        }
+        self.transaction.end();
+        self.drop_portals(commit);
+        Ok(())
+    }
+
+    /// A statement has failed.
+    pub(crate) fn fail(&mut self) {
+        if self.transaction.fail() {
+            // Nothing can be done about a second error: the transaction is over in any case.
+            let _ = self.end_transaction(false);
+        } else {
+            self.drop_portals(false);
+        }
+    }
+}
+
+/// Is there another statement in the text from that byte on?
+fn has_more(text: &str, from: usize) -> bool {
+    let mut normalised = Normalised::default();
+    let mut at = from;
+    while at < text.len() {
+        if normalise(text, at, crate::lexer::Literals::Keep, &mut normalised).is_err() {
+            return true;
+        }
+        if normalised.head != Head::Empty {
+            return true;
+        }
+        at = normalised.next.max(at + 1);
+    }
+    false
+}
+
+/// May the statement be executed in a failed transaction?
+pub(crate) fn ends_transaction(utility: &Utility<'_>) -> bool {
+    matches!(utility, Utility::Commit { .. } | Utility::Rollback { .. } | Utility::RollbackTo(_))
+}

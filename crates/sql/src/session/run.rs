@@ -1,0 +1,351 @@
+//! From a statement's text to a plan, and from a plan to rows.
+//!
+//! Rules
+//! 1. Parsing, binding, planning and encoding run on the engine's own stack, in one leaf that does not wait.
+//! 2. A value goes from its register into the output's buffer in its column's format, with nothing in between.
+
+use super::output::{Column, Format, Output, Tag};
+use super::{Environment, Session, SettingsView};
+use crate::bind::{self, Setting, Unbound};
+use crate::catalog::Catalog;
+use crate::catalog::system::cluster;
+use crate::exec::Exec;
+use crate::exec::around::{Around, SettingRequest};
+use crate::lexer::{Literal, Literals, Normalised, literal, normalise};
+use crate::parser::{self, ast::Statement};
+use crate::plan::{self, Plan, blob, flags};
+use crate::types::datetime::{Style, Zone};
+use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
+use allocator_api2::alloc::Allocator;
+use base::settings::SettingId;
+use base::{Error, Result, sqlstate};
+use bumpalo::Bump;
+use kernel::fiber::on_engine_stack;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// What a statement's text came to.
+pub(crate) enum Compiled {
+    /// A plan.
+    Plan(Vec<u8>),
+    /// A statement that is not planned.
+    Utility,
+}
+
+/// How many rows of an execution are wanted, and what became of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// All rows were given.
+    AtEnd(u64),
+    /// More rows are left than were wanted.
+    Early(u64),
+}
+
+/// The settings that text forms depend on, as values of this process.
+pub(crate) struct Styles {
+    zone: Option<Arc<Zone>>,
+    date_order: crate::types::datetime::DateOrder,
+    extra_float_digits: i32,
+}
+
+impl Styles {
+    /// The style, for a transaction that started at that time.
+    pub(crate) fn style(&self, now: i64) -> Style<'_> {
+        Style {
+            zone: self.zone.as_deref().unwrap_or(&Zone::UTC),
+            date_order: self.date_order,
+            extra_float_digits: self.extra_float_digits,
+            now,
+        }
+    }
+}
+
+impl<A: Allocator + Copy> Session<A> {
+    /// The settings that text forms depend on.
+    pub(crate) fn styles(&self, env: &Environment<'_>) -> Result<Styles> {
+        let view = self.view(env);
+        let zone = match view.value(SettingId::TimeZone).text() {
+            "UTC" => None,
+            name => Some(env.database.zone(name)?),
+        };
+        Ok(Styles {
+            zone,
+            date_order: view.date_order(),
+            extra_float_digits: view.value(SettingId::ExtraFloatDigits).number() as i32,
+        })
+    }
+
+    /// Compiles the statement between two bytes of a text.
+    ///
+    /// `slots` are the literals that became slots; `types` the parameters' types as far as they are known.
+    pub(crate) fn compile(
+        &self,
+        env: &Environment<'_>,
+        text: &str,
+        range: (usize, usize),
+        slots: &[Literal],
+        types: &[Oid],
+        new_parameters: bool,
+    ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
+        let catalog = self.catalog(env);
+        on_engine_stack(|| {
+            let (arena, bump) = (Arena::new(), Bump::new());
+            let statement = parser::parse(text, range.0, range.1, &bump)?;
+            if matches!(statement, Statement::Utility(_)) {
+                return Ok(Ok(Compiled::Utility));
+            }
+            let setting = Setting { catalog: &catalog, text, slots, style, client_types: types, new_parameters };
+            match bind::bind(&statement, &setting, &arena, &bump) {
+                Ok((mut bound, root)) => {
+                    let tree = plan::choose::choose(&mut bound, root, &catalog)?;
+                    plan::encode::encode(&bound, &tree).map(|plan| Ok(Compiled::Plan(plan)))
+                }
+                Err(Unbound::NeedsLiterals) => Ok(Err(NeedsLiterals)),
+                Err(Unbound::Error(error)) => Err(error),
+            }
+        })
+    }
+
+    /// Compiles a statement, with literals as slots if that is wanted and possible.
+    pub(crate) fn compile_query(
+        &self,
+        env: &Environment<'_>,
+        text: &str,
+        from: usize,
+        normalised: &mut Normalised,
+    ) -> Result<Compiled> {
+        let range = (normalised.start, normalised.end);
+        match self.compile(env, text, range, &normalised.literals, &[], false)? {
+            Ok(compiled) => Ok(compiled),
+            Err(NeedsLiterals) => {
+                normalise(text, from, Literals::Keep, normalised)?;
+                match self.compile(env, text, range, &[], &[], false)? {
+                    Ok(compiled) => Ok(compiled),
+                    Err(NeedsLiterals) => Err(Error::statement(
+                        sqlstate::INTERNAL_ERROR,
+                        "a statement without slots asks for its literals",
+                    )),
+                }
+            }
+        }
+    }
+
+    /// Which literals are to become slots.
+    pub(crate) fn literals(&self, env: &Environment<'_>) -> Literals {
+        let view = self.view(env);
+        let off = base::settings::LiteralAutoparam::Off.number();
+        match view.value(SettingId::LiteralAutoparam).number() == off || !view.bool(SettingId::StatementCache) {
+            true => Literals::Keep,
+            false => Literals::Replace,
+        }
+    }
+
+    /// Executes a plan. `parameters` are the client's, as values; `text` and `slots` are where literals come from.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn execute_plan<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        plan: &[u8],
+        parameters: &[Datum<'_>],
+        literals: (&str, &[Literal]),
+        formats: impl Fn(usize) -> Format,
+        wanted: u64,
+        rest: Option<&mut Vec<u8>>,
+        out: &mut O,
+    ) -> Result<(Ended, Vec<SettingRequest>)> {
+        let plan = Plan::new(plan)
+            .ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        if plan.has(flags::WRITES) && self.transaction.shown_read_only(&self.view(env)) {
+            let message = format!(
+                "cannot execute {} in a read-only transaction",
+                plan.kind().tag().trim_end_matches(" 0")
+            );
+            return Err(Error::statement(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
+        }
+        self.transaction.take_snapshot();
+        let styles = self.styles(env)?;
+        let (ended, random, requests) = {
+            let view = self.view(env);
+            let catalog = self.catalog(env);
+            let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
+            let mut exec = Exec::new(plan, &around);
+            bind_parameters(&mut exec, plan, parameters, literals, around.style)?;
+            let ended = give_rows(&mut exec, plan, &around, formats, wanted, rest, out)?;
+            drop(exec);
+            (ended, around.random.get(), around.requests.into_inner())
+        };
+        self.random = random;
+        Ok((ended, requests))
+    }
+
+    /// What an execution has around it.
+    pub(crate) fn around<'r>(
+        &'r self,
+        env: &Environment<'r>,
+        catalog: &'r Catalog<'r>,
+        settings: &'r SettingsView<'r>,
+        style: Style<'r>,
+    ) -> Around<'r> {
+        Around {
+            catalog,
+            settings,
+            style,
+            statement_time: kernel::clock::wall_us(),
+            session: env.session,
+            number: env.number,
+            user: self.user(),
+            database: cluster::DATABASE_NAME,
+            server_start: env.database.started_at,
+            random: Cell::new(self.random),
+            requests: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Carries out the calls of `set_config` that a statement made.
+    pub(crate) fn carry_out(&mut self, env: &Environment<'_>, requests: Vec<SettingRequest>) -> Result<()> {
+        for request in requests {
+            let id = base::settings::lookup(&request.name)?;
+            self.set_setting(env, id, &request.value, request.local)?;
+        }
+        Ok(())
+    }
+}
+
+/// A literal decides about the statement's meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NeedsLiterals;
+
+/// Gives an execution the values of its parameters.
+fn bind_parameters(
+    exec: &mut Exec<'_>,
+    plan: Plan<'_>,
+    parameters: &[Datum<'_>],
+    (text, literals): (&str, &[Literal]),
+    style: Style<'_>,
+) -> Result<()> {
+    let arena = Arena::new();
+    for parameter in plan.parameters() {
+        let ty = blob::type_of([parameter.oid, parameter.typmod]);
+        if parameter.origin == 0 {
+            let value = parameters.get(parameter.index as usize).copied().unwrap_or(Datum::Null);
+            exec.bind(value)?;
+            continue;
+        }
+        let Some(found) = literals.iter().find(|literal| u32::from(literal.slot) == parameter.index) else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a literal of the statement is not there"));
+        };
+        exec.bind(read_literal(text, found, ty, &arena, &style)?)?;
+    }
+    Ok(())
+}
+
+/// The value of a literal as a value of a type.
+fn read_literal<'a>(
+    text: &str,
+    found: &Literal,
+    ty: Type,
+    arena: &'a Arena,
+    style: &Style<'_>,
+) -> Result<Datum<'a>> {
+    let token = found.as_token();
+    let integer = matches!(ty.oid, Oid::INT4 | Oid::INT8);
+    if integer && !token.kind.is_string() {
+        match literal::number(token.text(text)) {
+            literal::Number::Int4(value) => return Ok(Datum::Int(value.into())),
+            literal::Number::Int8(value) => return Ok(Datum::Int(value)),
+            literal::Number::Numeric => {}
+        }
+    }
+    let value = if token.kind.is_string() { literal::string(text, token)? } else { token.text(text).into() };
+    io::input(ty, &value, arena, style).map_err(|error| match error.position() {
+        None => error.at(crate::lexer::position(text, found.start as usize)),
+        Some(_) => error,
+    })
+}
+
+/// Pulls rows and writes them, up to `wanted`; those that are left go to `rest`, if that is given.
+fn give_rows<O: Output>(
+    exec: &mut Exec<'_>,
+    plan: Plan<'_>,
+    around: &Around<'_>,
+    formats: impl Fn(usize) -> Format,
+    wanted: u64,
+    rest: Option<&mut Vec<u8>>,
+    out: &mut O,
+) -> Result<Ended> {
+    let columns: Vec<(u16, Kind, Oid, Format)> = plan
+        .columns()
+        .enumerate()
+        .map(|(index, column)| (column.register, table::kind(column.ty.oid), column.ty.oid, formats(index)))
+        .collect();
+    let mut given = 0;
+    while given < wanted {
+        if !exec.next_row()? {
+            return Ok(Ended::AtEnd(if plan.has(flags::RETURNS_ROWS) { given } else { exec.changed() }));
+        }
+        out.begin_row();
+        for &(register, kind, oid, format) in &columns {
+            let datum = exec.register(register);
+            if datum.is_null() {
+                out.null();
+            } else if let Err(error) = out.value(|buffer| write_value(kind, oid, format, datum, around, buffer)) {
+                out.abandon_row();
+                return Err(error);
+            }
+        }
+        out.end_row()?;
+        given += 1;
+    }
+    // Whoever asked for some rows learns whether there are more by asking again, as in PostgreSQL.
+    if let Some(rest) = rest {
+        while exec.next_row()? {
+            for &(register, kind, ..) in &columns {
+                blob::put_value(kind, exec.register(register), rest)?;
+            }
+        }
+    }
+    Ok(Ended::Early(given))
+}
+
+/// Writes a value that is not null.
+#[inline]
+pub(crate) fn write_value(
+    kind: Kind,
+    oid: Oid,
+    format: Format,
+    datum: Datum<'_>,
+    around: &Around<'_>,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
+    match format {
+        Format::Text if kind == Kind::Reg => {
+            let shown = around.catalog.show_reg(oid, Oid(datum.int() as u32));
+            buffer.extend_from_slice(shown.as_bytes());
+            Ok(())
+        }
+        Format::Text => io::output(kind, datum, &around.style, buffer),
+        Format::Binary => io::send(kind, datum, buffer),
+    }
+}
+
+/// The columns of a plan's result, as an output describes them.
+pub(crate) fn result_columns<'p>(
+    plan: Plan<'p>,
+    formats: impl Fn(usize) -> Format + 'p,
+) -> impl Iterator<Item = Column<'p>> {
+    plan.columns().enumerate().map(move |(index, column)| Column {
+        name: column.name,
+        table: column.table.0,
+        number: column.number,
+        ty: column.ty,
+        size: table::by_oid(column.ty.oid).map_or(-1, |row| row.length),
+        format: formats(index),
+    })
+}
+
+/// The tag of an execution that came to its end.
+pub(crate) fn tag(plan: Plan<'_>, rows: u64) -> Tag {
+    Tag::Rows(plan.kind().tag(), rows)
+}

@@ -1,0 +1,194 @@
+//! Transaction blocks: what `BEGIN`, `COMMIT` and errors make of a session.
+//!
+//! ```text
+//!            BEGIN                    error
+//!   Idle ------------> Open ------------------------> Failed
+//!    ^  \               |                               |
+//!    |   \ several statements in one simple query       |
+//!    |    \----> Implicit --BEGIN--> Open               |
+//!    \------------ COMMIT, ROLLBACK ---- ROLLBACK ------/
+//! ```
+//!
+//! Outside a block every statement is a transaction of its own; the statements of one simple query are one, unless they
+//! say otherwise.
+//!
+//! Rules
+//! 1. The isolation level can be set until the transaction's first snapshot (`25001` afterwards).
+//! 2. `SERIALIZABLE` is refused (`0A000`): a weaker level never passes for it.
+//! 3. `now()` is the start of the transaction: of its first statement.
+
+use super::SettingsView;
+use base::settings::{Isolation, SettingId};
+use base::{Error, Result, sqlstate};
+
+/// What `ReadyForQuery` says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Block {
+    /// Not in a transaction block.
+    Idle,
+    /// In one.
+    Open,
+    /// In one that failed.
+    Failed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    #[default]
+    Idle,
+    Implicit,
+    Open,
+    Failed,
+}
+
+/// A session's transaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Transaction {
+    state: State,
+    /// A statement runs, or has run, in it.
+    started: bool,
+    /// Its first snapshot has been taken.
+    has_snapshot: bool,
+    isolation: Option<Isolation>,
+    read_only: Option<bool>,
+    deferrable: Option<bool>,
+    started_at: i64,
+}
+
+impl Transaction {
+    /// What `ReadyForQuery` says.
+    pub fn block(&self) -> Block {
+        match self.state {
+            State::Idle | State::Implicit => Block::Idle,
+            State::Open => Block::Open,
+            State::Failed => Block::Failed,
+        }
+    }
+
+    /// True in a block that `BEGIN` began.
+    pub(crate) fn is_block(&self) -> bool {
+        matches!(self.state, State::Open | State::Failed)
+    }
+
+    /// True in a block that failed.
+    pub(crate) fn is_failed(&self) -> bool {
+        self.state == State::Failed
+    }
+
+    /// True where a statement's end is not the transaction's.
+    pub(crate) fn outlives_statement(&self) -> bool {
+        self.state != State::Idle
+    }
+
+    /// When it started.
+    pub(crate) fn started_at(&self) -> i64 {
+        self.started_at
+    }
+
+    /// A statement begins; the first one starts the transaction.
+    pub(crate) fn begin_statement(&mut self, now: i64) {
+        if !self.started {
+            self.started = true;
+            self.started_at = now;
+        }
+    }
+
+    /// Several statements came in one simple query: they are one transaction.
+    pub(crate) fn begin_implicit(&mut self) {
+        if self.state == State::Idle {
+            self.state = State::Implicit;
+        }
+    }
+
+    /// `BEGIN`: true if there was no block yet.
+    pub(crate) fn begin_block(&mut self) -> bool {
+        match self.state {
+            State::Idle | State::Implicit => {
+                self.state = State::Open;
+                true
+            }
+            State::Open | State::Failed => false,
+        }
+    }
+
+    /// A statement failed: in a block the transaction is failed. True if the transaction is over.
+    pub(crate) fn fail(&mut self) -> bool {
+        match self.state {
+            State::Open | State::Failed => {
+                self.state = State::Failed;
+                false
+            }
+            State::Idle | State::Implicit => true,
+        }
+    }
+
+    /// The transaction is over.
+    pub(crate) fn end(&mut self) {
+        *self = Transaction::default();
+    }
+
+    /// The session is over.
+    pub(crate) fn abandon(&mut self) {
+        self.end();
+    }
+
+    /// The statement sees a snapshot from now on.
+    pub(crate) fn take_snapshot(&mut self) {
+        self.has_snapshot = true;
+    }
+
+    /// Sets the isolation level of this transaction.
+    pub(crate) fn set_isolation(&mut self, isolation: Isolation) -> Result<()> {
+        if isolation == Isolation::Serializable {
+            return Err(Error::unsupported("SERIALIZABLE is not supported yet")
+                .detail("No weaker isolation level is used in its place.")
+                .hint("Use REPEATABLE READ, and lock rows where that is not enough."));
+        }
+        let isolation = isolation.max(Isolation::ReadUncommitted);
+        if self.has_snapshot && self.isolation != Some(isolation) {
+            let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
+        self.isolation = Some(isolation);
+        Ok(())
+    }
+
+    /// Sets the access mode of this transaction.
+    pub(crate) fn set_read_only(&mut self, read_only: bool) -> Result<()> {
+        if !read_only && self.read_only == Some(true) && self.has_snapshot {
+            let message = "transaction read-write mode must be set before any query";
+            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
+        self.read_only = Some(read_only);
+        Ok(())
+    }
+
+    /// Sets whether this transaction waits for a safe snapshot.
+    pub(crate) fn set_deferrable(&mut self, deferrable: bool) {
+        self.deferrable = Some(deferrable);
+    }
+
+    /// The isolation level of this transaction.
+    pub(crate) fn shown_isolation(&self, settings: &SettingsView<'_>) -> Isolation {
+        self.isolation.unwrap_or_else(|| settings.default_isolation())
+    }
+
+    /// Whether this transaction only reads.
+    pub(crate) fn shown_read_only(&self, settings: &SettingsView<'_>) -> bool {
+        self.read_only.unwrap_or_else(|| settings.bool(SettingId::DefaultTransactionReadOnly))
+    }
+
+    /// Whether this transaction waits for a safe snapshot.
+    pub(crate) fn shown_deferrable(&self, settings: &SettingsView<'_>) -> bool {
+        self.deferrable.unwrap_or_else(|| settings.bool(SettingId::DefaultTransactionDeferrable))
+    }
+}
+
+/// What a statement in a failed transaction hears.
+#[cold]
+pub(crate) fn aborted() -> Error {
+    Error::statement(
+        sqlstate::IN_FAILED_SQL_TRANSACTION,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+}

@@ -1,0 +1,135 @@
+//! Statements that are not planned: each is carried out here, by what it is about.
+//!
+//! | module | statements |
+//! |---|---|
+//! | [`transaction`] | `BEGIN`, `COMMIT`, `ROLLBACK`, `SET TRANSACTION` |
+//! | [`setting`] | `SET`, `RESET`, `SHOW`, `ALTER SYSTEM`, `DISCARD` |
+//! | [`prepare`] | `PREPARE`, `EXECUTE`, `DEALLOCATE`, `DECLARE`, `FETCH`, `CLOSE` |
+//! | [`explain`] | `EXPLAIN` |
+//!
+//! Rules
+//! 1. What is not carried out is refused with `0A000` and a hint; no statement is accepted and ignored.
+
+pub mod explain;
+pub mod prepare;
+pub mod setting;
+pub mod transaction;
+
+use crate::parser::ast::{DiscardKind, Utility};
+use crate::session::{Environment, Output, Session, Tag};
+use crate::types::{Oid, Type};
+use allocator_api2::alloc::Allocator;
+use base::{Error, Result};
+
+impl<A: Allocator + Copy> Session<A> {
+    /// Carries a statement out; answers its tag, or none if the tag has been given already.
+    pub(crate) fn utility<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        utility: &Utility<'_>,
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        let words = |words| Ok(Some(Tag::Words(words)));
+        match utility {
+            Utility::Begin(modes) => self.begin(modes, out),
+            Utility::Commit { chain } => self.finish(true, *chain, env, out),
+            Utility::Rollback { chain } => self.finish(false, *chain, env, out),
+            Utility::Savepoint(_) | Utility::Release(_) | Utility::RollbackTo(_) => {
+                Err(refused("SAVEPOINT").hint("Use several transactions."))
+            }
+            Utility::SetTransaction(modes) => self.set_transaction(modes, out),
+            Utility::SetCharacteristics(modes) => self.set_characteristics(env, modes),
+            Utility::Set { local, name, values } => self.set_statement(env, name, *values, *local, out),
+            Utility::Reset(name) => self.reset_statement(env, *name),
+            Utility::Show(name) => self.show(env, *name, out),
+            Utility::AlterSystem { name, values } => self.alter_system(env, *name, *values),
+            Utility::Discard(kind) => match kind {
+                DiscardKind::All => self.discard_all(env),
+                DiscardKind::Plans => words("DISCARD PLANS"),
+                DiscardKind::Sequences => words("DISCARD SEQUENCES"),
+                DiscardKind::Temporary => words("DISCARD TEMP"),
+            },
+            Utility::Prepare { name, types, body_at, .. } => self.prepare_statement(env, text, *name, types, *body_at),
+            Utility::Execute { name, arguments } => self.execute_statement(env, text, *name, arguments, out),
+            Utility::Deallocate(name) => self.deallocate(name.as_ref()),
+            Utility::Declare { name, hold, scroll, binary, body_at, .. } => {
+                self.declare(env, text, *name, (*hold, *scroll == Some(true), *binary), *body_at)
+            }
+            Utility::Fetch { name, direction, discard } => self.fetch(env, *name, *direction, *discard, out),
+            Utility::Close(name) => self.close_cursor(name.as_ref()),
+            Utility::Explain { analyze, costs: _, verbose: _, statement } => {
+                self.explain(env, text, statement, *analyze, out)
+            }
+            Utility::CreateTable(_) => Err(refused("CREATE TABLE")),
+            Utility::CreateIndex(_) => Err(refused("CREATE INDEX")),
+            Utility::CreateSchema { .. } => Err(refused("CREATE SCHEMA")),
+            Utility::Drop { .. } => Err(refused("DROP")),
+            Utility::AlterTable { .. } => Err(refused("ALTER TABLE")),
+            Utility::Truncate { .. } => Err(refused("TRUNCATE")),
+            Utility::Copy(_) => Err(refused("COPY")),
+            Utility::Vacuum { .. } => Err(refused("VACUUM")),
+            Utility::Analyze { .. } => Err(refused("ANALYZE")),
+            Utility::Checkpoint => Err(refused("CHECKPOINT")),
+            Utility::Lock { .. } => Err(refused("LOCK TABLE")),
+            Utility::Unsupported(words) => Err(refused(words)),
+        }
+    }
+
+    /// Describes the result of a statement that is not planned; false if it has none.
+    pub(crate) fn describe_utility<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        out: &mut O,
+    ) -> Result<bool> {
+        let bump = bumpalo::Bump::new();
+        let end = text.trim_end_matches([' ', '\t', '\r', '\n', ';']).len();
+        let statement = kernel::fiber::on_engine_stack(|| crate::parser::parse(text, 0, end, &bump))?;
+        let crate::parser::ast::Statement::Utility(utility) = statement else { return Ok(false) };
+        match utility {
+            Utility::Show(name) => self.describe_show(*name, out).map(|()| true),
+            Utility::Explain { .. } => {
+                text_columns(&["QUERY PLAN"], out);
+                Ok(true)
+            }
+            Utility::Execute { name, .. } => self.describe_execute(name.text, out),
+            Utility::Fetch { name, discard: false, .. } => self.describe_cursor(name.text, out),
+            _ => {
+                let _ = env;
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// What a statement that is not there yet hears.
+#[cold]
+pub(crate) fn refused(words: &str) -> Error {
+    Error::unsupported(format!("{words} is not supported yet"))
+        .hint("The server's manual lists the statements that are supported.")
+}
+
+/// Describes a result of texts.
+pub(crate) fn text_columns<O: Output>(names: &[&str], out: &mut O) {
+    out.columns(names.iter().map(|name| crate::session::Column {
+        name,
+        table: 0,
+        number: 0,
+        ty: Type::plain(Oid::TEXT),
+        size: -1,
+        format: crate::session::Format::Text,
+    }));
+}
+
+/// Gives a row of texts.
+pub(crate) fn text_row<O: Output>(values: &[&str], out: &mut O) -> Result<()> {
+    out.begin_row();
+    for value in values {
+        out.value(|buffer| {
+            buffer.extend_from_slice(value.as_bytes());
+            Ok(())
+        })?;
+    }
+    out.end_row()
+}

@@ -1,0 +1,266 @@
+//! `PREPARE`, `EXECUTE`, `DEALLOCATE`, and cursors.
+//!
+//! A cursor is a portal with a name that `FETCH` reads. It goes forward only.
+
+use crate::bind::{self, Setting};
+use crate::exec::Exec;
+use crate::parser::ast::{Expr, FetchDirection, Name, TypeName};
+use crate::plan::{self, Plan, blob, flags};
+use crate::session::extended::Target;
+use crate::session::prepared::{Body, Portal, Progress};
+use crate::session::run::{Ended, result_columns};
+use crate::session::{Environment, Format, List, Named, NoData, Output, Session, Tag, Text, bytes_in};
+use crate::types::{Arena, Oid, table};
+use allocator_api2::alloc::Allocator;
+use base::{Error, Result, sqlstate};
+use bumpalo::Bump;
+
+impl<A: Allocator + Copy> Session<A> {
+    pub(super) fn prepare_statement(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        name: Name<'_>,
+        types: &[TypeName<'_>],
+        body_at: u32,
+    ) -> Result<Option<Tag>> {
+        let mut oids = Vec::with_capacity(types.len());
+        {
+            let catalog = self.catalog(env);
+            for ty in types {
+                let place = crate::lexer::position(text, ty.at as usize);
+                oids.push(catalog.type_of(ty).map_err(|error| error.at(place))?.oid.0);
+            }
+        }
+        // The body goes to the end of this statement.
+        let body = text.get(body_at as usize..).unwrap_or("");
+        let mut normalised = crate::lexer::Normalised::default();
+        crate::lexer::normalise(body, 0, crate::lexer::Literals::Keep, &mut normalised)?;
+        let body = body.get(..normalised.end).unwrap_or(body).to_owned();
+        self.prepare(env, name.text, &body, &oids)?;
+        Ok(Some(Tag::Words("PREPARE")))
+    }
+
+    pub(super) fn execute_statement<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        name: Name<'_>,
+        arguments: &[Expr<'_>],
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        let body = self.statement_named(name.text)?.body;
+        let Body::Plan(id) = body else {
+            return Err(Error::unsupported("EXECUTE of a utility statement is not supported"));
+        };
+        let plan = self.plans.bytes(id).to_vec();
+        let Some(read) = Plan::new(&plan) else { return Err(Error::unsupported("an empty plan")) };
+        let types: Vec<Oid> = read.client_types().collect();
+        if types.len() != arguments.len() {
+            let message = format!("wrong number of parameters for prepared statement \"{}\"", name.text);
+            let detail = format!("Expected {} parameters but got {}.", types.len(), arguments.len());
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).detail(detail));
+        }
+        let values = self.arguments(env, text, arguments, &types)?;
+        let mut parameters = Vec::with_capacity(types.len());
+        let mut at = 0;
+        for oid in &types {
+            let (datum, next) = blob::get_value(table::kind(*oid), &values, at)?;
+            parameters.push(datum);
+            at = next;
+        }
+        self.run_to_end(env, &plan, &parameters, ("", &[]), |_| Format::Text, true, out)?;
+        Ok(None)
+    }
+
+    /// Computes the arguments of an `EXECUTE`.
+    fn arguments(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        arguments: &[Expr<'_>],
+        types: &[Oid],
+    ) -> Result<Vec<u8>> {
+        if arguments.is_empty() {
+            return Ok(Vec::new());
+        }
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
+        let catalog = self.catalog(env);
+        let plan = kernel::fiber::on_engine_stack(|| {
+            let (arena, bump) = (Arena::new(), Bump::new());
+            let setting =
+                Setting { catalog: &catalog, text, slots: &[], style, client_types: &[], new_parameters: false };
+            let (mut bound, root) = bind::bind_values(arguments, types, &setting, &arena, &bump)?;
+            let tree = plan::choose::choose(&mut bound, root, &catalog)?;
+            plan::encode::encode(&bound, &tree)
+        })?;
+        let view = self.view(env);
+        let around = self.around(env, &catalog, &view, style);
+        let mut values = Vec::new();
+        if let Some(read) = Plan::new(&plan) {
+            let mut exec = Exec::new(read, &around);
+            exec.next_row()?;
+            for column in read.columns() {
+                blob::put_value(table::kind(column.ty.oid), exec.register(column.register), &mut values)?;
+            }
+        }
+        Ok(values)
+    }
+
+    pub(super) fn describe_execute<O: Output>(&self, name: &str, out: &mut O) -> Result<bool> {
+        let Body::Plan(id) = self.statement_named(name)?.body else { return Ok(false) };
+        let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
+        if !plan.has(flags::RETURNS_ROWS) {
+            return Ok(false);
+        }
+        out.columns(result_columns(plan, |_| Format::Text));
+        Ok(true)
+    }
+
+    pub(super) fn deallocate(&mut self, name: Option<&Name<'_>>) -> Result<Option<Tag>> {
+        let Some(name) = name else {
+            let names: Vec<Vec<u8>> = self.statements.keys().map(|name| name.to_vec()).collect();
+            for name in names {
+                if let Some(statement) = self.statements.remove(&Named(name.as_slice())) {
+                    self.forget_body(statement.body);
+                }
+            }
+            return Ok(Some(Tag::Words("DEALLOCATE ALL")));
+        };
+        self.statement_named(name.text)?;
+        self.close_target(Target::Statement(name.text));
+        Ok(Some(Tag::Words("DEALLOCATE")))
+    }
+
+    // ---- cursors
+
+    pub(super) fn declare(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        name: Name<'_>,
+        (hold, scroll, binary): (bool, bool, bool),
+        body_at: u32,
+    ) -> Result<Option<Tag>> {
+        if scroll {
+            return Err(super::refused("a scrollable cursor"));
+        }
+        if !hold && !self.transaction.outlives_statement() {
+            let message = "DECLARE CURSOR can only be used in transaction blocks";
+            return Err(Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
+        }
+        if self.portals.contains_key(&Named(name.text.as_bytes())) {
+            let message = format!("cursor \"{}\" already exists", name.text);
+            return Err(Error::statement(sqlstate::DUPLICATE_CURSOR, message));
+        }
+        let end = {
+            let mut normalised = crate::lexer::Normalised::default();
+            let body = text.get(body_at as usize..).unwrap_or("");
+            crate::lexer::normalise(body, 0, crate::lexer::Literals::Keep, &mut normalised)?;
+            body_at as usize + normalised.end
+        };
+        let compiled = self.compile(env, text, (body_at as usize, end), &[], &[], false)?;
+        let Ok(crate::session::run::Compiled::Plan(plan)) = compiled else {
+            return Err(super::refused("DECLARE of this statement"));
+        };
+        let id = self.plans.add(&plan, self.memory)?;
+        let mut formats = List::new_in(self.memory);
+        if binary {
+            formats.try_reserve_exact(1).map_err(|_| Error::out_of_memory("a cursor", 1))?;
+            formats.push(Format::Binary);
+        }
+        let portal = Portal {
+            text: Text::new_in(self.memory),
+            body: Body::Plan(id),
+            parameters: Text::new_in(self.memory),
+            formats,
+            progress: Progress::New,
+            cursor: true,
+            holds: hold,
+        };
+        self.add_portal(name.text, portal)?;
+        if hold {
+            // A cursor that stays after its transaction has all its rows at once.
+            let mut rows = Vec::new();
+            let (_, requests) = self.execute_plan(
+                env,
+                &plan,
+                &[],
+                ("", &[]),
+                |_| Format::Text,
+                0,
+                Some(&mut rows),
+                &mut NoData::default(),
+            )?;
+            self.carry_out(env, requests)?;
+            let rows = bytes_in(&rows, self.memory)?;
+            if let Some(portal) = self.portals.get_mut(&Named(name.text.as_bytes())) {
+                portal.progress = Progress::Left { rows, at: 0 };
+            }
+        }
+        Ok(Some(Tag::Words("DECLARE CURSOR")))
+    }
+
+    fn cursor(&self, name: &str) -> Result<&Portal<A>> {
+        self.portals.get(&Named(name.as_bytes())).ok_or_else(|| {
+            Error::statement(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+        })
+    }
+
+    pub(super) fn describe_cursor<O: Output>(&self, name: &str, out: &mut O) -> Result<bool> {
+        let portal = self.cursor(name)?;
+        let Body::Plan(id) = portal.body else { return Ok(false) };
+        let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
+        out.columns(result_columns(plan, |index| portal.format(index)));
+        Ok(true)
+    }
+
+    pub(super) fn fetch<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        name: Name<'_>,
+        direction: FetchDirection,
+        discard: bool,
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        let FetchDirection::Forward(count) = direction else {
+            self.cursor(name.text)?;
+            return Err(super::refused("FETCH in this direction"));
+        };
+        let (_, ended) = match discard {
+            true => {
+                self.cursor(name.text)?;
+                self.run_portal(env, name.text, count, &mut NoData::default())?
+            }
+            false => {
+                self.describe_cursor(name.text, out)?;
+                self.run_portal(env, name.text, count, out)?
+            }
+        };
+        let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
+        Ok(Some(Tag::Rows(if discard { "MOVE" } else { "FETCH" }, rows)))
+    }
+
+    pub(super) fn close_cursor(&mut self, name: Option<&Name<'_>>) -> Result<Option<Tag>> {
+        let Some(name) = name else {
+            self.close_all_cursors();
+            return Ok(Some(Tag::Words("CLOSE CURSOR ALL")));
+        };
+        self.cursor(name.text)?;
+        self.close_target(Target::Portal(name.text));
+        Ok(Some(Tag::Words("CLOSE CURSOR")))
+    }
+
+    pub(super) fn close_all_cursors(&mut self) {
+        let plans = &mut self.plans;
+        let memory = self.memory;
+        self.portals.retain(|_, portal| {
+            if portal.cursor && let Body::Plan(id) = portal.body {
+                plans.release(id, memory);
+            }
+            !portal.cursor
+        });
+    }
+}
+

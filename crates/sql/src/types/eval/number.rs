@@ -1,0 +1,304 @@
+//! Integers, floats and numerics: arithmetic, functions, and the casts between them.
+
+use super::unknown;
+use crate::types::conditions::{INVALID_ARGUMENT_FOR_LOGARITHM, INVALID_ARGUMENT_FOR_POWER_FUNCTION};
+use crate::types::numeric::Numeric;
+use crate::types::op::Op;
+use crate::types::{Datum, EvalCtx, float, int};
+use base::{Error, Result, sqlstate};
+
+const INT2: (i64, i64) = (i16::MIN as i64, i16::MAX as i64);
+const INT4: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
+
+#[cold]
+pub(super) fn bigint_out_of_range() -> Error {
+    int::out_of_range("bigint")
+}
+
+#[cold]
+fn division_by_zero() -> Error {
+    Error::statement(sqlstate::DIVISION_BY_ZERO, "division by zero")
+}
+
+#[inline]
+pub(super) fn in_int4(value: i64) -> Result<i64> {
+    within(value, INT4, "integer")
+}
+
+fn in_int2(value: i64) -> Result<i64> {
+    within(value, INT2, "smallint")
+}
+
+#[inline]
+fn within(value: i64, (min, max): (i64, i64), name: &str) -> Result<i64> {
+    match (min..=max).contains(&value) {
+        true => Ok(value),
+        false => Err(int::out_of_range(name)),
+    }
+}
+
+/// Integers: arithmetic, bits, and the casts between them, booleans and characters.
+pub(super) fn integer<'a>(op: Op, args: &[Datum<'a>]) -> Result<Datum<'a>> {
+    use Op::*;
+    let int = |at: usize| args[at].int();
+    let quotient = |checked: Option<i64>| match int(1) {
+        0 => Err(division_by_zero()),
+        // The smallest number divided by -1.
+        _ => checked.ok_or_else(bigint_out_of_range),
+    };
+    // What is left of a division by -1 is zero, and the division itself may overflow.
+    let remainder = || if int(1) == -1 { Ok(0) } else { quotient(int(0).checked_rem(int(1))) };
+    let divided = || quotient(int(0).checked_div(int(1)));
+    let value = match op {
+        Int2Add => in_int2(int(0) + int(1)),
+        Int2Sub => in_int2(int(0) - int(1)),
+        Int2Mul => in_int2(int(0) * int(1)),
+        Int4Add => in_int4(int(0) + int(1)),
+        Int4Sub => in_int4(int(0) - int(1)),
+        Int4Mul => in_int4(int(0) * int(1)),
+        Int8Add => int(0).checked_add(int(1)).ok_or_else(bigint_out_of_range),
+        Int8Sub => int(0).checked_sub(int(1)).ok_or_else(bigint_out_of_range),
+        Int8Mul => int(0).checked_mul(int(1)).ok_or_else(bigint_out_of_range),
+        Int2Div => divided().and_then(in_int2),
+        Int4Div => divided().and_then(in_int4),
+        Int8Div => divided(),
+        Int2Mod | Int4Mod | Int8Mod => remainder(),
+        Int2Neg => in_int2(-int(0)),
+        Int4Neg => in_int4(-int(0)),
+        Int8Neg => int(0).checked_neg().ok_or_else(bigint_out_of_range),
+        Int2Abs => in_int2(int(0).abs()),
+        Int4Abs => in_int4(int(0).abs()),
+        Int8Abs => int(0).checked_abs().ok_or_else(bigint_out_of_range),
+        // Shifts go round at the width of the type, and lose what they push out.
+        Int2Shl => Ok(i64::from((int(0) as i32).wrapping_shl(int(1) as u32) as i16)),
+        Int4Shl => Ok(i64::from((int(0) as i32).wrapping_shl(int(1) as u32))),
+        Int8Shl => Ok(int(0).wrapping_shl(int(1) as u32)),
+        IntShr => Ok(int(0).wrapping_shr(int(1) as u32)),
+        IntAnd => Ok(int(0) & int(1)),
+        IntOr => Ok(int(0) | int(1)),
+        IntXor => Ok(int(0) ^ int(1)),
+        IntNot => Ok(!int(0)),
+        ToInt2 => in_int2(int(0)),
+        ToInt4 => in_int4(int(0)),
+        ToOid => within(int(0), (0, i64::from(u32::MAX)), "OID"),
+        Int4ToOid => Ok(i64::from(int(0) as u32)),
+        OidToInt4 => Ok(i64::from(int(0) as i32)),
+        BoolToInt => Ok(i64::from(args[0].bool())),
+        CharToInt => Ok(i64::from(int(0) as i8)),
+        IntToChar => within(int(0), (-128, 127), "\"char\"").map(|value| i64::from(value as u8)),
+        IntToBool => return Ok(Datum::Bool(int(0) != 0)),
+        _ => unknown(op),
+    };
+    value.map(Datum::Int)
+}
+
+/// Floats: arithmetic, functions, and the casts from and to integers.
+pub(super) fn floating<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Datum<'a>> {
+    use Op::*;
+    let x = |at: usize| args[at].float();
+    let infinite = || x(0).is_infinite() || x(1).is_infinite();
+    let sum = |value: f64| float::check_overflow(value, infinite());
+    let product = || {
+        let value = float::check_overflow(x(0) * x(1), infinite())?;
+        float::check_underflow(value, x(0) == 0.0 || x(1) == 0.0)
+    };
+    let quotient = || match x(1) == 0.0 && !x(0).is_nan() {
+        true => Err(division_by_zero()),
+        false => {
+            let value = float::check_overflow(x(0) / x(1), x(0).is_infinite())?;
+            float::check_underflow(value, x(0) == 0.0 || x(1).is_infinite())
+        }
+    };
+    // A `real` is computed as one: the sum of two is rounded once either way.
+    let narrow = |value: Result<f64>| value.and_then(|value| if infinite() { Ok(value) } else { float::to_f32(value) });
+    let value = match op {
+        Float8Add => sum(x(0) + x(1)),
+        Float8Sub => sum(x(0) - x(1)),
+        Float8Mul => product(),
+        Float8Div => quotient(),
+        Float4Add => narrow(sum(x(0) + x(1))),
+        Float4Sub => narrow(sum(x(0) - x(1))),
+        Float4Mul => narrow(product()),
+        Float4Div => narrow(quotient()),
+        FloatNeg => Ok(-x(0)),
+        FloatAbs => Ok(x(0).abs()),
+        FloatCeil => Ok(x(0).ceil()),
+        FloatFloor => Ok(x(0).floor()),
+        FloatRound => Ok(x(0).round_ties_even()),
+        FloatTrunc => Ok(x(0).trunc()),
+        FloatSign => Ok(if x(0) > 0.0 {
+            1.0
+        } else if x(0) < 0.0 {
+            -1.0
+        } else {
+            0.0
+        }),
+        FloatSqrt => match x(0) < 0.0 {
+            true => Err(power_error("cannot take square root of a negative number")),
+            false => Ok(x(0).sqrt()),
+        },
+        FloatCbrt => Ok(x(0).cbrt()),
+        FloatExp => float::check_overflow(x(0).exp(), x(0).is_infinite())
+            .and_then(|value| float::check_underflow(value, x(0).is_infinite())),
+        FloatLn => logarithm(x(0)).map(f64::ln),
+        FloatLog10 => logarithm(x(0)).map(f64::log10),
+        FloatPower => power(x(0), x(1)),
+        FloatSin => trigonometric(x(0), f64::sin),
+        FloatCos => trigonometric(x(0), f64::cos),
+        FloatTan => trigonometric(x(0), f64::tan),
+        FloatAsin => inverse(x(0), f64::asin),
+        FloatAcos => inverse(x(0), f64::acos),
+        FloatAtan => Ok(x(0).atan()),
+        FloatAtan2 => Ok(x(0).atan2(x(1))),
+        FloatDegrees => float::check_overflow(x(0) / (std::f64::consts::PI / 180.0), x(0).is_infinite()),
+        FloatRadians => Ok(x(0) * (std::f64::consts::PI / 180.0)),
+        Pi => Ok(std::f64::consts::PI),
+        // 53 random bits: every multiple of 2^-53 below one is as likely as the others.
+        Random => Ok((ctx.next_random() >> 11) as f64 / (1u64 << 53) as f64),
+        IntToFloat8 => Ok(args[0].int() as f64),
+        IntToFloat4 => Ok(f64::from(args[0].int() as f32)),
+        Float8ToFloat4 => float::to_f32(x(0)),
+        FloatToInt2 => return float::to_integer(x(0), -32_768.0, 32_768.0, "smallint").map(Datum::Int),
+        FloatToInt4 => {
+            return float::to_integer(x(0), -2_147_483_648.0, 2_147_483_648.0, "integer").map(Datum::Int);
+        }
+        FloatToInt8 => {
+            let end = 9_223_372_036_854_775_808.0;
+            return float::to_integer(x(0), -end, end, "bigint").map(Datum::Int);
+        }
+        _ => unknown(op),
+    };
+    value.map(Datum::Float)
+}
+
+#[cold]
+fn power_error(message: &'static str) -> Error {
+    Error::statement(INVALID_ARGUMENT_FOR_POWER_FUNCTION, message)
+}
+
+fn logarithm(x: f64) -> Result<f64> {
+    let refuse = |message| Err(Error::statement(INVALID_ARGUMENT_FOR_LOGARITHM, message));
+    match x {
+        0.0 => refuse("cannot take logarithm of zero"),
+        _ if x < 0.0 => refuse("cannot take logarithm of a negative number"),
+        _ => Ok(x),
+    }
+}
+
+fn input_out_of_range() -> Error {
+    Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range")
+}
+
+fn trigonometric(x: f64, function: fn(f64) -> f64) -> Result<f64> {
+    match x.is_infinite() {
+        true => Err(input_out_of_range()),
+        false => float::check_overflow(function(x), false),
+    }
+}
+
+fn inverse(x: f64, function: fn(f64) -> f64) -> Result<f64> {
+    match x.abs() > 1.0 {
+        true => Err(input_out_of_range()),
+        false => Ok(function(x)),
+    }
+}
+
+/// POSIX's power, with PostgreSQL's errors in place of its infinities.
+fn power(base: f64, exponent: f64) -> Result<f64> {
+    if base == 0.0 && exponent < 0.0 {
+        return Err(power_error("zero raised to a negative power is undefined"));
+    }
+    if base < 0.0 && exponent.floor() != exponent && exponent.is_finite() {
+        return Err(power_error("a negative number raised to a non-integer power yields a complex result"));
+    }
+    let infinite = base.is_infinite() || exponent.is_infinite();
+    let value = float::check_overflow(base.powf(exponent), infinite)?;
+    float::check_underflow(value, base == 0.0 || infinite)
+}
+
+/// `numeric`: arithmetic, functions, and the casts from and to other numbers.
+pub(super) fn numeric<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Datum<'a>> {
+    use Op::*;
+    let value = match op {
+        IntToNumeric => Numeric::from_int(args[0].int().into()),
+        Float4ToNumeric => Numeric::from_f32(args[0].float() as f32)?,
+        Float8ToNumeric => Numeric::from_f64(args[0].float())?,
+        NumericAdd => Numeric::decode(args[0].bytes())?.add(&Numeric::decode(args[1].bytes())?),
+        _ => {
+            let first = Numeric::decode(args[0].bytes())?;
+            match unary(op, &first)? {
+                Unary::Datum(datum) => return Ok(datum),
+                Unary::Numeric(value) => value,
+                Unary::Binary => binary(op, first, args[1])?,
+            }
+        }
+    };
+    Ok(Datum::Bytes(value.encode(|bytes| ctx.arena.copy(bytes))??))
+}
+
+enum Unary {
+    Datum(Datum<'static>),
+    Numeric(Numeric),
+    /// The operation has a second argument.
+    Binary,
+}
+
+fn unary(op: Op, value: &Numeric) -> Result<Unary> {
+    use Op::*;
+    let int = |name, min: i64, max: i64| -> Result<Unary> {
+        let rounded = value.to_integer(name)?;
+        match i64::try_from(rounded).ok().filter(|rounded| (min..=max).contains(rounded)) {
+            Some(rounded) => Ok(Unary::Datum(Datum::Int(rounded))),
+            None => Err(int::out_of_range(name)),
+        }
+    };
+    Ok(Unary::Numeric(match op {
+        NumericToInt2 => return int("smallint", INT2.0, INT2.1),
+        NumericToInt4 => return int("integer", INT4.0, INT4.1),
+        NumericToInt8 => return int("bigint", i64::MIN, i64::MAX),
+        NumericToFloat4 => return Ok(Unary::Datum(Datum::Float(value.to_f32()?.into()))),
+        NumericToFloat8 => return Ok(Unary::Datum(Datum::Float(value.to_f64()?))),
+        NumericScale => {
+            let scale = if value.is_finite() { Datum::Int(value.scale().into()) } else { Datum::Null };
+            return Ok(Unary::Datum(scale));
+        }
+        NumericNeg => value.clone().negate(),
+        NumericAbs => value.clone().abs(),
+        NumericSign => match value {
+            Numeric::Nan => Numeric::Nan,
+            _ => Numeric::from_int(value.signum().into()),
+        },
+        NumericCeil => value.ceiling()?,
+        NumericFloor => value.floor()?,
+        NumericRound1 => value.round(0)?,
+        NumericTrunc1 => value.truncate(0)?,
+        NumericSqrt => value.sqrt()?,
+        NumericExp => value.exp()?,
+        NumericLn => value.ln()?,
+        NumericLog10 => value.log(&Numeric::from_int(10))?,
+        _ => return Ok(Unary::Binary),
+    }))
+}
+
+fn binary(op: Op, first: Numeric, second: Datum<'_>) -> Result<Numeric> {
+    use Op::*;
+    match op {
+        NumericRound => return first.round(second.int()),
+        NumericTrunc => return first.truncate(second.int()),
+        NumericLength => return first.with_typmod(second.int() as i32),
+        _ => {}
+    }
+    let second = Numeric::decode(second.bytes())?;
+    match op {
+        NumericAdd => Ok(first.add(&second)),
+        NumericSub => Ok(first.subtract(&second)),
+        NumericMul => first.multiply(&second),
+        NumericDiv => first.divide(&second),
+        NumericMod => first.remainder(&second),
+        NumericDivTrunc => first.divide_truncated(&second),
+        NumericPower => first.power(&second),
+        // The base comes first.
+        NumericLog => second.log(&first),
+        _ => unknown(op),
+    }
+}

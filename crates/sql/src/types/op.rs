@@ -1,0 +1,270 @@
+//! The operations on values, by number: what plans hold in place of function pointers.
+//!
+//! Plans lie in memory that many processes share, where a pointer to code would be another process's. An [`Op`] is two
+//! bytes; [`eval`](super::eval::eval) is one `match` over them. Many of PostgreSQL's functions are one operation here,
+//! because values of many types have one representation: `int4eq`, `int28eq`, `oideq` and `date_eq` are [`Op::IntEq`].
+//!
+//! Rules
+//! 1. The numbers are of one build of the server and never stored on disk.
+//! 2. An operation is either pure, and then `eval` does it, or the caller's ([`Op::is_external`]): session, catalog and
+//!    executor look at it before they ask `eval`.
+
+/// Which part of [`eval`](super::eval) does an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// A value of any type.
+    Any,
+    /// Two values of one type, or of two with one representation.
+    Comparison,
+    /// A result in `Int`, or a truth value made of one.
+    Integer,
+    /// Floats.
+    Float,
+    /// `numeric`.
+    Numeric,
+    /// Text.
+    String,
+    /// Dates and times.
+    Time,
+    /// Arrays.
+    List,
+    /// The caller's own: it needs the session, the catalog or the executor.
+    External,
+}
+
+macro_rules! ops {
+    ($($family:ident { $($doc:literal $($name:ident)*;)* })*) => {
+        /// An operation.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u16)]
+        pub enum Op {
+            $($($(#[doc = $doc] $name,)*)*)*
+        }
+
+        impl Op {
+            /// Which part of the evaluation does it.
+            #[inline]
+            pub const fn family(self) -> Family {
+                match self {
+                    $($($(Op::$name)|*)|* => Family::$family,)*
+                }
+            }
+        }
+    };
+}
+
+ops! {
+    Any {
+        "Any value, as it is."
+            Identity;
+    }
+    Comparison {
+        "A comparison of numbers, dates or times in `Int`."
+            IntEq IntNe IntLt IntLe IntGt IntGe;
+        "A comparison of floats."
+            FloatEq FloatNe FloatLt FloatLe FloatGt FloatGe;
+        "A comparison of booleans."
+            BoolEq BoolNe BoolLt BoolLe BoolGt BoolGe;
+        "A comparison of byte runs: text, names, `bytea`, `uuid`."
+            BytesEq BytesNe BytesLt BytesLe BytesGt BytesGe;
+        "A comparison of `character(n)`, without the padding."
+            BpcharEq BpcharNe BpcharLt BpcharLe BpcharGt BpcharGe;
+        "A comparison of `numeric`."
+            NumericEq NumericNe NumericLt NumericLe NumericGt NumericGe;
+        "A comparison of arrays."
+            ArrayEq ArrayNe ArrayLt ArrayLe ArrayGt ArrayGe;
+    }
+    Integer {
+        "Arithmetic of `smallint`."
+            Int2Add Int2Sub Int2Mul Int2Div Int2Mod Int2Neg Int2Abs Int2Shl;
+        "Arithmetic of `integer`."
+            Int4Add Int4Sub Int4Mul Int4Div Int4Mod Int4Neg Int4Abs Int4Shl;
+        "Arithmetic of `bigint`."
+            Int8Add Int8Sub Int8Mul Int8Div Int8Mod Int8Neg Int8Abs Int8Shl;
+        "Bits of integers of any width."
+            IntAnd IntOr IntXor IntNot IntShr;
+        "A cast between integers, booleans and characters."
+            ToInt2 ToInt4 ToOid Int4ToOid OidToInt4 BoolToInt IntToBool CharToInt IntToChar;
+    }
+    Float {
+        "Arithmetic of `real`."
+            Float4Add Float4Sub Float4Mul Float4Div;
+        "Arithmetic of `double precision`."
+            Float8Add Float8Sub Float8Mul Float8Div;
+        "A function of floats."
+            FloatNeg FloatAbs FloatCeil FloatFloor FloatRound FloatTrunc FloatSign FloatSqrt FloatCbrt FloatExp
+            FloatLn FloatLog10 FloatPower FloatSin FloatCos FloatTan FloatAsin FloatAcos FloatAtan FloatAtan2
+            FloatDegrees FloatRadians Pi Random;
+        "A cast between floats and integers."
+            IntToFloat4 IntToFloat8 Float8ToFloat4 FloatToInt2 FloatToInt4 FloatToInt8;
+    }
+    Numeric {
+        "Arithmetic of `numeric`."
+            NumericAdd NumericSub NumericMul NumericDiv NumericMod NumericDivTrunc NumericNeg NumericAbs;
+        "A function of `numeric`."
+            NumericSign NumericCeil NumericFloor NumericRound NumericRound1 NumericTrunc NumericTrunc1 NumericSqrt
+            NumericExp NumericLn NumericLog NumericLog10 NumericPower NumericScale;
+        "A cast from or to `numeric`."
+            IntToNumeric Float4ToNumeric Float8ToNumeric NumericToInt2 NumericToInt4 NumericToInt8 NumericToFloat4
+            NumericToFloat8;
+        "A `numeric` fitted to a type modifier, which is the second argument."
+            NumericLength;
+    }
+    String {
+        "A function of text."
+            TextCat TextLength BpcharCharLength OctetLength BitLength Lower Upper Initcap Substring2 Substring3 Left
+            Right Position Replace Btrim Btrim1 Ltrim Ltrim1 Rtrim Rtrim1 Lpad Lpad2 Rpad Rpad2 Repeat Reverse Ascii
+            Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 FormatType;
+        "A pattern."
+            Like NotLike Ilike NotIlike LikeEscape;
+        "A cast to text, or between kinds of it."
+            BoolToText CharToText TextToChar TextToName BpcharToName;
+        "A text fitted to a type modifier, which is the second argument."
+            VarcharLength BpcharLength;
+    }
+    Time {
+        "The time, from the caller."
+            Now StatementTimestamp ClockTimestamp;
+        "Arithmetic of dates."
+            DateAddInt IntAddDate DateSubInt DateSub;
+        "A cast between dates and times; those with `timestamptz` depend on the session's zone."
+            DateToTimestamp DateToTimestamptz TimestampToDate TimestamptzToDate TimestampToTimestamptz
+            TimestamptzToTimestamp TimestampToTime TimestamptzToTime;
+        "A time fitted to a type modifier, which is the second argument."
+            TimeLength;
+    }
+    List {
+        "A function of arrays."
+            ArrayLength ArrayLower ArrayUpper ArrayNdims Cardinality ArrayPosition ArrayAppend ArrayPrepend ArrayCat
+            ArrayContains ArrayContained ArrayOverlap ArrayToString StringToArray;
+    }
+    External {
+        "The caller's: a function of the session, the catalog or the server."
+            CurrentDatabase CurrentSchema CurrentSchemas CurrentUser SessionUser Version BackendPid TypeOf
+            CurrentSetting SetConfig TableIsVisible TypeIsVisible FunctionIsVisible RoleName GetExpr
+            GetIndexDefinition GetConstraintDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
+            IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
+            CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime;
+        "The caller's: a function that returns a set."
+            Unnest GenerateSeries;
+    }
+}
+
+impl Op {
+    /// Must the caller do it, because it needs the session, the catalog or the executor?
+    pub const fn is_external(self) -> bool {
+        matches!(self.family(), Family::External)
+    }
+}
+
+/// A comparison, whatever it compares.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Comparison {
+    /// `=`
+    Eq,
+    /// `<>`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl Comparison {
+    /// Does an order satisfy it?
+    #[inline]
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        // For each comparison, in the order above: bit 0 for less, bit 1 for equal, bit 2 for greater.
+        const SATISFIED: [u8; 6] = [0b010, 0b101, 0b001, 0b011, 0b100, 0b110];
+        SATISFIED[self as usize] >> (order as i8 + 1) & 1 == 1
+    }
+
+    /// The comparison with its sides exchanged.
+    pub fn flipped(self) -> Comparison {
+        match self {
+            Comparison::Lt => Comparison::Gt,
+            Comparison::Le => Comparison::Ge,
+            Comparison::Gt => Comparison::Lt,
+            Comparison::Ge => Comparison::Le,
+            same => same,
+        }
+    }
+}
+
+/// The comparisons in the order in which each kind's operations are listed.
+const COMPARISONS: [Comparison; 6] =
+    [Comparison::Eq, Comparison::Ne, Comparison::Lt, Comparison::Le, Comparison::Gt, Comparison::Ge];
+
+impl Op {
+    /// Which comparison it is, if it is one.
+    #[inline]
+    pub const fn comparison(self) -> Option<Comparison> {
+        match self.family() {
+            Family::Comparison => Some(COMPARISONS[(self as usize - Op::IntEq as usize) % 6]),
+            _ => None,
+        }
+    }
+
+    /// Is the result null whenever an argument is? The others look at their arguments themselves.
+    #[inline]
+    pub const fn is_strict(self) -> bool {
+        use Op::*;
+        !matches!(
+            self,
+            Identity
+                | ArrayPosition
+                | ArrayAppend
+                | ArrayPrepend
+                | ArrayCat
+                | ArrayToString
+                | StringToArray
+                | FormatType
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cmp::Ordering;
+
+    #[test]
+    fn comparisons_are_listed_in_their_order() {
+        let table = [
+            (Op::IntEq, Comparison::Eq),
+            (Op::IntGe, Comparison::Ge),
+            (Op::FloatLt, Comparison::Lt),
+            (Op::BoolNe, Comparison::Ne),
+            (Op::BytesGt, Comparison::Gt),
+            (Op::BpcharLe, Comparison::Le),
+            (Op::NumericEq, Comparison::Eq),
+            (Op::ArrayGe, Comparison::Ge),
+        ];
+        for (op, comparison) in table {
+            assert_eq!(op.comparison(), Some(comparison), "{op:?}");
+        }
+        assert_eq!((Op::Identity.comparison(), Op::Int2Add.comparison()), (None, None));
+    }
+
+    #[test]
+    fn comparisons_hold_as_they_say() {
+        use Comparison::*;
+        for (comparison, less, equal, greater) in [
+            (Eq, false, true, false),
+            (Ne, true, false, true),
+            (Lt, true, false, false),
+            (Le, true, true, false),
+            (Gt, false, false, true),
+            (Ge, false, true, true),
+        ] {
+            let held = [Ordering::Less, Ordering::Equal, Ordering::Greater].map(|order| comparison.holds(order));
+            assert_eq!(held, [less, equal, greater], "{comparison:?}");
+            assert_eq!(comparison.flipped().flipped(), comparison);
+        }
+    }
+}
