@@ -1,0 +1,96 @@
+//! The directory of the data: made if it is missing, refused if it is somebody else's, locked while a server uses it.
+//!
+//! What is in it: `GEARBOX_VERSION` (the format's number), `gearbox.lock` (held locked by the supervisor, with its process
+//! id for people), the files of settings, and what `storage` keeps.
+
+use base::{Error, Result, sqlstate};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+const VERSION_FILE: &str = "GEARBOX_VERSION";
+const LOCK_FILE: &str = "gearbox.lock";
+/// The number of the format that this server reads and writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// A directory that this server has to itself until the value is dropped.
+pub struct DataDirectory {
+    _lock: File,
+}
+
+fn refused(what: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::session(sqlstate::IO_ERROR, format!("cannot {what} \"{}\"", path.display())).detail(format!("{error}."))
+}
+
+/// Makes, checks and locks the directory.
+///
+/// Errors: `F0001` when another server uses it, `55000` when it holds something else or another version's data.
+pub fn open(path: &Path) -> Result<DataDirectory> {
+    if !path.exists() {
+        fs::create_dir_all(path).map_err(|error| refused("make the data directory", path, &error))?;
+    }
+    let version_file = path.join(VERSION_FILE);
+    let version = fs::read_to_string(&version_file).ok();
+    match version.as_deref().map(str::trim) {
+        None => {
+            let foreign = fs::read_dir(path)
+                .map_err(|error| refused("read the data directory", path, &error))?
+                .flatten()
+                .find(|entry| entry.file_name() != LOCK_FILE && entry.file_name() != base::settings::AUTO_FILE);
+            if let Some(entry) = foreign {
+                return Err(Error::session(
+                    sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("\"{}\" is not a data directory of Gearbox", path.display()),
+                )
+                .detail(format!(
+                    "It is not empty (\"{}\") and has no file {VERSION_FILE}.",
+                    entry.file_name().to_string_lossy()
+                ))
+                .hint("Name an empty or missing directory with --data."));
+            }
+        }
+        Some(text) if text.parse() == Ok(FORMAT_VERSION) => {}
+        Some(text) => {
+            return Err(Error::session(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the data directory \"{}\" is of another version", path.display()),
+            )
+            .detail(format!("Its format is \"{text}\"; this server reads format {FORMAT_VERSION}."))
+            .hint("Start the server of the version that wrote it, or name another directory with --data."));
+        }
+    }
+    let lock = lock(path)?;
+    if version.is_none() {
+        fs::write(&version_file, format!("{FORMAT_VERSION}\n"))
+            .map_err(|error| refused("write", &version_file, &error))?;
+    }
+    Ok(DataDirectory { _lock: lock })
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let lock_file = path.join(LOCK_FILE);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&lock_file)
+        .map_err(|error| refused("open", &lock_file, &error))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            return Err(Error::session(
+                sqlstate::LOCK_FILE_EXISTS,
+                format!("another server uses the data directory \"{}\"", path.display()),
+            )
+            .detail(format!("Its process is {}.", holder.trim()))
+            .hint("Stop that server, or name another directory with --data."));
+        }
+        Err(TryLockError::Error(error)) => return Err(refused("lock", &lock_file, &error)),
+    }
+    let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+    written.map_err(|error| refused("write", &lock_file, &error))?;
+    Ok(file)
+}

@@ -1,0 +1,66 @@
+//! `gearbox.resources`: what there is of memory and slots, who has it, the most that was ever used, and reuse. After a
+//! load has gone and caches are flushed, use is what it was before.
+
+use super::{INT8, TEXT, column};
+use base::Result;
+use kernel::engine::{State, engines};
+use kernel::region::heap::{self, Owner};
+use kernel::region;
+use kernel::session;
+use sql::catalog::{RowSink, ViewColumn, ViewContext};
+use sql::types::Oid;
+
+const FLOAT8: Oid = Oid(701);
+
+pub const COLUMNS: &[ViewColumn] = &[
+    column("name", TEXT),
+    column("unit", TEXT),
+    column("total", INT8),
+    column("num_free", INT8),
+    column("num_active", INT8),
+    column("pct_act", FLOAT8),
+    column("max_used", INT8),
+    column("reuse_cnt", INT8),
+];
+
+fn row(rows: &mut RowSink, name: &str, unit: &str, total: u64, active: u64, max: u64, reuse: u64) {
+    rows.row()
+        .text(name)
+        .text(unit)
+        .count(total)
+        .count(total.saturating_sub(active))
+        .count(active)
+        .float(100.0 * active as f64 / total.max(1) as f64)
+        .count(max)
+        .count(reuse)
+        .end();
+}
+
+pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let config = kernel::supervisor::config();
+    let (present, limit) = heap::extent_bytes();
+    let mut used = 0;
+    for &owner in Owner::ALL {
+        let usage = heap::usage(owner);
+        used += usage.used;
+        row(rows, owner.as_str(), "bytes", limit, usage.used, usage.used_max, usage.frees);
+    }
+    row(rows, "region heap", "bytes", limit, used, present, 0);
+    for (name, bytes) in region::tables() {
+        row(rows, name, "bytes", bytes, bytes, bytes, 0);
+    }
+    let (sessions, sessions_max) = session::counts();
+    let slots = session::slots().len() as u64;
+    row(rows, "session slots", "slots", slots, sessions.into(), sessions_max.into(), 0);
+    row(rows, "connections", "slots", config.max_connections.into(), clients(), sessions_max.into(), 0);
+    let up = engines().iter().filter(|engine| engine.state() != State::Absent).count() as u64;
+    let ever = engines().iter().filter(|engine| engine.started_at() != 0).count() as u64;
+    row(rows, "engine slots", "slots", engines().len() as u64, up, ever, 0);
+    let fibers = engines().iter().map(|engine| u64::from(engine.fiber_count())).sum();
+    row(rows, "fibers", "fibers", slots, fibers, fibers, 0);
+    Ok(())
+}
+
+fn clients() -> u64 {
+    session::slots_reached().iter().filter(|slot| slot.is_used() && !slot.is_background()).count() as u64
+}

@@ -1,0 +1,115 @@
+//! Coming in, in each execution model: with and without a password, and what is told to those who may not, or do not speak
+//! the protocol. Whatever one client does, another one is served.
+
+#[allow(dead_code)]
+mod support;
+
+use postgres::error::SqlState;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+use support::server::{MODELS, Server};
+
+fn code(error: &postgres::Error) -> (&str, &str) {
+    let error = error.as_db_error().expect("the server says why");
+    (error.code().code(), error.message())
+}
+
+/// What the server answers to these bytes before it closes, or within a second.
+fn say(server: &Server, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    let mut piece = [0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut piece) {
+        answer.extend_from_slice(&piece[..count]);
+    }
+    answer
+}
+
+fn contains(answer: &[u8], text: &str) -> bool {
+    answer.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+fn startup() -> Vec<u8> {
+    let body = b"\0\x03\0\0user\0postgres\0database\0postgres\0\0";
+    [&(body.len() as u32 + 4).to_be_bytes()[..], body].concat()
+}
+
+#[test]
+fn without_a_password_the_superuser_gets_in_from_this_machine() {
+    for model in MODELS {
+        for moving in [false, true] {
+            let server = Server::start(model, moving);
+            server.log_in("postgres", "", "postgres").expect("no password is asked for");
+            let error = server.log_in("nobody", "", "postgres").err().unwrap();
+            assert_eq!(code(&error), ("28000", "role \"nobody\" does not exist"), "{}", model.name());
+            let error = server.log_in("postgres", "", "elsewhere").err().unwrap();
+            assert_eq!(code(&error), ("3D000", "database \"elsewhere\" does not exist"), "{}", model.name());
+            server.stop();
+        }
+    }
+}
+
+#[test]
+fn with_a_password_nobody_learns_who_exists() {
+    let file = std::env::temp_dir().join(format!("gearbox-password-{}", std::process::id()));
+    std::fs::write(&file, "päss wörd\n").unwrap();
+    for model in MODELS {
+        let server = Server::start_with(model, true, &["--password-file", &file.to_string_lossy()]);
+        server.log_in("postgres", "päss wörd", "postgres").expect("the password is right");
+        for user in ["postgres", "nobody"] {
+            let error = server.log_in(user, "guess", "postgres").err().unwrap();
+            assert_eq!(error.code(), Some(&SqlState::INVALID_PASSWORD));
+            assert_eq!(
+                code(&error).1,
+                format!("password authentication failed for user \"{user}\""),
+                "{}",
+                model.name()
+            );
+        }
+        server.stop();
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn bad_bytes_are_answered_and_disturb_nobody() {
+    for model in MODELS {
+        let server = Server::start(model, false);
+        let bystander = server.log_in("postgres", "", "postgres").unwrap();
+        let name = model.name();
+        assert!(contains(&say(&server, b"GET / HTTP/1.1\r\n\r\n"), "C08P01"), "{name}: another protocol");
+        assert!(
+            contains(&say(&server, &[0, 0, 0, 8, 0, 2, 0, 0]), "unsupported frontend protocol"),
+            "{name}: version 2"
+        );
+        assert!(contains(&say(&server, &[0x7f, 0xff, 0xff, 0xff, 0, 3, 0, 0]), "C08P01"), "{name}: a length of 2 GiB");
+        let answer = say(&server, &[startup(), b"?\0\0\0\x04".to_vec()].concat());
+        assert!(contains(&answer, "invalid frontend message type 63"), "{name}: an unknown message");
+        let answer = say(&server, &[startup(), b"S\xff\xff\xff\xff".to_vec()].concat());
+        assert!(contains(&answer, "invalid message length"), "{name}: a length that cannot be");
+        // A malformed body fails its statement only: the session goes on after Sync, and takes leave.
+        let parse = b"P\0\0\0\x08abcd".to_vec();
+        let answer = say(&server, &[startup(), parse, b"S\0\0\0\x04".to_vec(), b"X\0\0\0\x04".to_vec()].concat());
+        assert!(contains(&answer, "C08P01") && answer.ends_with(b"Z\0\0\0\x05I"), "{name}: a malformed Parse");
+        // Half a message, and gone; a byte at a time.
+        drop(say_and_leave(&server, &startup()[..7]));
+        let mut slow = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        for byte in startup() {
+            slow.write_all(&[byte]).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut first = [0; 1];
+        slow.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"R", "{name}: a byte at a time");
+        assert!(!bystander.is_closed(), "{name}: the bystander");
+        server.log_in("postgres", "", "postgres").expect("others are let in");
+        server.stop();
+    }
+}
+
+fn say_and_leave(server: &Server, bytes: &[u8]) -> std::io::Result<()> {
+    TcpStream::connect(("127.0.0.1", server.port()))?.write_all(bytes)
+}

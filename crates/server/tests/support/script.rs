@@ -1,0 +1,216 @@
+//! The script language: what sessions do, and what happens.
+//!
+//! ```text
+//! # A comment, kept.
+//! s1: BEGIN
+//! s1: SELECT a, b FROM t
+//!   ORDER BY a            (a line that begins with two spaces goes on with the command before it)
+//! ---
+//! s1: BEGIN
+//! s1: a | b
+//!     1 | x
+//!     2 | ∅
+//! ```
+//!
+//! A block is its commands, a line `---`, and the answers, up to an empty line. Commands of different sessions run in the
+//! order in which they stand; a statement that has not come back after a while is shown as `<waiting>`, and its answer is
+//! shown where it arrives, after the command that let it go on. Beside statements there are commands of the test itself:
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `s1: !close` | ends the session |
+//! | `!restart` | stops the server in good order and starts it again |
+//! | `!crash` | kills the server and starts it again |
+//! | `!sleep MS` | lets time pass |
+
+use super::server::Server;
+use postgres::{Client, SimpleQueryMessage};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How long a statement may take before it counts as waiting.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How long a waiting statement may take to come back after what it waited for has ended.
+const PATIENCE_AFTER: Duration = Duration::from_millis(150);
+
+/// A script file.
+pub struct Script {
+    /// Its text.
+    pub text: String,
+}
+
+/// One session of a script: a thread that holds the connection and runs one statement at a time.
+struct Session {
+    statements: Sender<String>,
+    answers: Receiver<String>,
+    waiting: bool,
+}
+
+impl Session {
+    fn open(server: &Server) -> Session {
+        let mut client = server.connect();
+        let (statements, inbox) = channel::<String>();
+        let (outbox, answers) = channel();
+        std::thread::spawn(move || {
+            for statement in inbox {
+                if outbox.send(answer(&mut client, &statement)).is_err() {
+                    return;
+                }
+            }
+        });
+        Session { statements, answers, waiting: false }
+    }
+
+    /// The answer, if it comes within the time.
+    fn wait(&mut self, patience: Duration) -> Option<String> {
+        match self.answers.recv_timeout(patience) {
+            Ok(answer) => {
+                self.waiting = false;
+                Some(answer)
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some("<gone>\n".into()),
+        }
+    }
+}
+
+fn answer(client: &mut Client, statement: &str) -> String {
+    let mut text = String::new();
+    match client.simple_query(statement) {
+        Ok(messages) => {
+            for message in messages {
+                match message {
+                    SimpleQueryMessage::RowDescription(columns) => {
+                        let names: Vec<_> = columns.iter().map(|column| column.name()).collect();
+                        let _ = writeln!(text, "{}", names.join(" | "));
+                    }
+                    SimpleQueryMessage::Row(row) => {
+                        let values: Vec<_> = (0..row.len()).map(|at| row.get(at).unwrap_or("∅")).collect();
+                        let _ = writeln!(text, "{}", values.join(" | "));
+                    }
+                    SimpleQueryMessage::CommandComplete(rows) => {
+                        let _ = writeln!(text, "({rows})");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Err(error) => match error.as_db_error() {
+            Some(error) => {
+                let _ = writeln!(text, "{} {}: {}", error.severity(), error.code().code(), error.message());
+                if let Some(detail) = error.detail() {
+                    let _ = writeln!(text, "detail: {detail}");
+                }
+                if let Some(hint) = error.hint() {
+                    let _ = writeln!(text, "hint: {hint}");
+                }
+            }
+            None => text.push_str("<gone>\n"),
+        },
+    }
+    text
+}
+
+/// Joins an answer to its session's name, every further line below the first.
+fn show(out: &mut String, name: &str, answer: &str) {
+    for (index, line) in answer.lines().enumerate() {
+        let lead = if index == 0 { format!("{name}:") } else { " ".repeat(name.len() + 1) };
+        let _ = writeln!(out, "{lead} {line}");
+    }
+}
+
+impl Script {
+    /// Reads a script.
+    pub fn read(path: &Path) -> Script {
+        Script { text: std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())) }
+    }
+
+    /// Runs the commands; answers the script's text with what has happened.
+    pub fn run(&self, server: &mut Server) -> String {
+        let mut out = String::new();
+        let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
+        let mut lines = self.text.lines().peekable();
+        while let Some(line) = lines.next() {
+            if line.is_empty() || line.starts_with('#') {
+                let _ = writeln!(out, "{line}");
+                continue;
+            }
+            // A block: commands with their further lines, then `---`, then old answers, which are passed over.
+            let mut commands = vec![line.to_string()];
+            let _ = writeln!(out, "{line}");
+            for line in lines.by_ref() {
+                if line == "---" {
+                    break;
+                }
+                let _ = writeln!(out, "{line}");
+                match line.strip_prefix("  ") {
+                    Some(more) => {
+                        let last = commands.last_mut().expect("a block begins with a command");
+                        last.push('\n');
+                        last.push_str(more);
+                    }
+                    None if line.starts_with('#') => {}
+                    None => commands.push(line.to_string()),
+                }
+            }
+            out.push_str("---\n");
+            while lines.peek().is_some_and(|line| !line.is_empty()) {
+                lines.next();
+            }
+            for command in commands {
+                self.command(&command, server, &mut sessions, &mut out);
+            }
+        }
+        for (name, session) in &mut sessions {
+            if session.waiting && session.wait(Duration::from_secs(5)).is_none() {
+                let _ = writeln!(out, "{name}: <still waiting at the end>");
+            }
+        }
+        out
+    }
+
+    fn command(&self, command: &str, server: &mut Server, sessions: &mut BTreeMap<String, Session>, out: &mut String) {
+        match command.split_once(' ').unwrap_or((command, "")) {
+            ("!restart", _) => {
+                sessions.clear();
+                server.shut_down();
+                server.start_again();
+            }
+            ("!crash", _) => {
+                server.crash();
+                sessions.clear();
+                server.start_again();
+            }
+            ("!sleep", span) => {
+                let span = span.parse().unwrap_or_else(|_| panic!("not a time: {command}"));
+                std::thread::sleep(Duration::from_millis(span));
+            }
+            (name, "!close") => {
+                sessions.remove(name.trim_end_matches(':'));
+            }
+            (name, statement) if name.ends_with(':') => {
+                let name = name.trim_end_matches(':').to_string();
+                let session = sessions.entry(name.clone()).or_insert_with(|| Session::open(server));
+                assert!(!session.waiting, "{name} is given a statement while it waits: {statement}");
+                session.statements.send(statement.to_string()).expect("the session's thread runs");
+                match session.wait(PATIENCE) {
+                    Some(answer) => show(out, &name, &answer),
+                    None => {
+                        session.waiting = true;
+                        show(out, &name, "<waiting>\n");
+                    }
+                }
+            }
+            _ => panic!("not a command: {command}"),
+        }
+        // What waited may have come back.
+        for (name, session) in sessions.iter_mut().filter(|(_, session)| session.waiting) {
+            if let Some(answer) = session.wait(PATIENCE_AFTER) {
+                show(out, name, &answer);
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A server under test: started on a free port with a data directory of its own, stopped and checked at the end.
+
+use postgres::{Client, Config, NoTls};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// An execution model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Model {
+    /// What an engine is.
+    pub engine: &'static str,
+    /// What a session holds an engine for.
+    pub sessions: &'static str,
+}
+
+impl Model {
+    /// As `SHOW execution_model` prints it.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.engine, self.sessions)
+    }
+}
+
+/// The six.
+pub const MODELS: [Model; 6] = [
+    Model { engine: "process", sessions: "dedicated" },
+    Model { engine: "process", sessions: "shared" },
+    Model { engine: "process", sessions: "fiber" },
+    Model { engine: "thread", sessions: "dedicated" },
+    Model { engine: "thread", sessions: "shared" },
+    Model { engine: "thread", sessions: "fiber" },
+];
+
+/// A running server.
+pub struct Server {
+    child: Option<Child>,
+    port: u16,
+    data: PathBuf,
+    arguments: Vec<String>,
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Server {
+    /// Starts a server with two engines; `moving` resumes every session on another engine at every request.
+    pub fn start(model: Model, moving: bool) -> Server {
+        Server::start_with(model, moving, &[])
+    }
+
+    /// The same, with more options.
+    pub fn start_with(model: Model, moving: bool, more: &[&str]) -> Server {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let data = std::env::temp_dir().join(format!("gearbox-scripts-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&data);
+        let arguments = [
+            "--engine",
+            model.engine,
+            "--sessions",
+            model.sessions,
+            "--engines",
+            "2",
+            "--move-sessions",
+            if moving { "on" } else { "off" },
+        ];
+        let arguments = arguments.iter().chain(more).map(|argument| argument.to_string()).collect();
+        let mut server = Server { child: None, port: 0, data, arguments };
+        server.launch();
+        server
+    }
+
+    /// A server that runs already, on this machine: PostgreSQL, to see what it answers. It cannot be restarted.
+    pub fn beside(port: u16) -> Server {
+        Server { child: None, port, data: PathBuf::from("/nonexistent"), arguments: Vec::new() }
+    }
+
+    fn launch(&mut self) {
+        self.port = free_port();
+        let child = Command::new(env!("CARGO_BIN_EXE_gearbox"))
+            .arg("serve")
+            .arg("--data")
+            .arg(&self.data)
+            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
+            .args(&self.arguments)
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        self.child = Some(child);
+        let end = Instant::now() + Duration::from_secs(20);
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(Instant::now() < end, "the server does not answer within 20 s");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The port on which it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::new();
+        config.host("127.0.0.1").port(self.port).user("postgres").dbname("postgres");
+        config
+    }
+
+    /// Tries to get in as somebody.
+    pub fn log_in(&self, user: &str, password: &str, database: &str) -> Result<Client, postgres::Error> {
+        self.config().user(user).password(password).dbname(database).connect(NoTls)
+    }
+
+    /// A new session.
+    pub fn connect(&self) -> Client {
+        self.config().connect(NoTls).expect("the server lets a session in")
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.as_ref().expect("the server runs").id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status().expect("kill is there");
+        assert!(sent.success());
+    }
+
+    /// Stops it in good order; it must end with status 0 within ten seconds.
+    pub fn shut_down(&mut self) {
+        self.signal("-TERM");
+        let mut child = self.child.take().expect("the server runs");
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                assert!(status.success(), "the server ends with {status}");
+                return;
+            }
+            if Instant::now() > end {
+                let _ = child.kill();
+                panic!("the server does not stop within 10 s");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Kills it: all of it, because its hosts die with it.
+    pub fn crash(&mut self) {
+        self.signal("-KILL");
+        let _ = self.child.take().expect("the server runs").wait();
+    }
+
+    /// Starts it again on the same data.
+    pub fn start_again(&mut self) {
+        self.launch();
+    }
+
+    /// Stops it for good and removes its data.
+    pub fn stop(mut self) {
+        self.shut_down();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.data);
+    }
+}

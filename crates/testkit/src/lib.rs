@@ -1,0 +1,17 @@
+//! What tests of the server are made with; never part of it.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`sim`] | walks seeds of the simulator, and says how to replay the one that fails |
+//! | [`tally`] | a service over the kernel alone, its clients, and what must hold of both whatever happens |
+//! | [`ledger`] | another one, which keeps values on disk |
+//! | [`history`] | what clients asked and were told, and when |
+//! | [`register`] | a checker: is there an order of a register's operations that explains what everybody saw? |
+
+#![forbid(unsafe_code)]
+
+pub mod history;
+pub mod ledger;
+pub mod register;
+pub mod sim;
+pub mod tally;

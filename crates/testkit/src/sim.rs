@@ -1,0 +1,100 @@
+//! Walks over seeds of the simulator.
+//!
+//! A test that walks seeds names itself, so that a failure can say how to see it again. With `SIM_SEEDS` in the environment
+//! (single numbers separated by commas) it walks those instead of its own, and tells what each did; `cargo xtask sim SEED…`
+//! is that, for every crate that has such a test.
+
+use kernel::engine::sim::{Failure, Report};
+use std::fmt::Write;
+
+/// The variable that replaces a walk's own seeds.
+pub const SEEDS: &str = "SIM_SEEDS";
+
+/// What a walk did altogether.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Seeds walked.
+    pub seeds: u32,
+    /// Sums over the runs.
+    pub sum: Report,
+}
+
+impl Totals {
+    fn add(&mut self, report: &Report) {
+        let sum = &mut self.sum;
+        self.seeds += 1;
+        sum.steps += report.steps;
+        sum.sim_time += report.sim_time;
+        sum.kills += report.kills;
+        sum.restarts += report.restarts;
+        sum.power_cuts += report.power_cuts;
+        sum.connections += report.connections;
+        sum.requests += report.requests;
+        sum.moves += report.moves;
+    }
+}
+
+/// The seeds that the environment asks for.
+pub fn asked_for() -> Option<Vec<u64>> {
+    let text = std::env::var(SEEDS).ok()?;
+    Some(
+        text.split(',').map(|seed| seed.trim().parse().expect("SIM_SEEDS holds numbers separated by commas")).collect(),
+    )
+}
+
+/// Runs `each` with every seed of the range, or those that the environment asks for. `how` is what to type to see one
+/// seed again, with `{}` where the seed goes. Panics at the first failure, with all that is known of it.
+pub fn seeds(
+    range: std::ops::Range<u64>,
+    how: &str,
+    mut each: impl FnMut(u64) -> Result<Report, Box<Failure>>,
+) -> Totals {
+    let mut totals = Totals::default();
+    let asked = asked_for();
+    let tell = asked.is_some();
+    for seed in asked.unwrap_or_else(|| range.collect()) {
+        match each(seed) {
+            Ok(report) => {
+                totals.add(&report);
+                if tell {
+                    println!("seed {seed}: {}", describe(&report));
+                }
+            }
+            Err(failure) => panic!("{}", explain(seed, how, &failure)),
+        }
+    }
+    totals
+}
+
+/// Runs `each` with the seeds of the range until one fails; answers which. For planted bugs.
+pub fn first_failure(
+    range: std::ops::Range<u64>,
+    mut each: impl FnMut(u64) -> Result<Report, Box<Failure>>,
+) -> Option<(u64, Box<Failure>)> {
+    range.into_iter().find_map(|seed| each(seed).err().map(|failure| (seed, failure)))
+}
+
+/// A report in a line.
+pub fn describe(report: &Report) -> String {
+    format!(
+        "trace {:016x}, {} steps, {} us, {} requests ({} moved) of {} connections, {} kills, {} restarts, {} power cuts",
+        report.trace_hash,
+        report.steps,
+        report.sim_time / 1000,
+        report.requests,
+        report.moves,
+        report.connections,
+        report.kills,
+        report.restarts,
+        report.power_cuts
+    )
+}
+
+/// A failure, and how to see it again.
+pub fn explain(seed: u64, how: &str, failure: &Failure) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "seed {seed} fails: {}", failure.what);
+    let _ = writeln!(text, "again: {}", how.replace("{}", &seed.to_string()));
+    let _ = write!(text, "{}\n{}", describe(&failure.report), failure.dump);
+    text
+}
