@@ -1,0 +1,181 @@
+//! Client programs against a real server, from the outside: what a user would see.
+//!
+//! A [`Scenario`] gets a running server, uses it with `psql` and `pgbench`, and stops it; the stop is held to exit status
+//! 0, no process and no shared object left ([`crate::server_under_test`]). The same scenarios run in every tier:
+//!
+//! | tier | combinations |
+//! |---|---|
+//! | `e2e` (part of `check`) | each scenario in the six models, the rest of the settings at their defaults |
+//! | `matrix` | each scenario in the six models, under each wait primitive and each I/O method |
+//! | `torture` | scenarios and combinations drawn at random until the time is over; the seed repeats the draw |
+//!
+//! A scenario knows nothing of the model it runs in, because what holds in one holds in all. The exception asks
+//! `/proc` whether the model is what its name says.
+
+mod limit;
+
+use crate::args::Args;
+use crate::model::{IO_METHODS, MODELS, Model, Settings, WAITS};
+use crate::server_under_test::{Launch, ServerUnderTest};
+use crate::{Outcome, clients, tree};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How wide the net is cast.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tier {
+    /// Defaults in the six models.
+    Check,
+    /// Every combination of settings.
+    Matrix,
+}
+
+/// Something that clients do with a server.
+pub struct Scenario {
+    /// What it is called on the command line and in results.
+    pub name: &'static str,
+    /// What the server is started as: `serve` or `limit`.
+    pub subcommand: &'static str,
+    /// Uses the server and stops it.
+    pub run: fn(ServerUnderTest, Effort) -> Outcome<()>,
+}
+
+/// How hard a scenario should try.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// How long each load lasts.
+    pub seconds: u32,
+}
+
+fn scenarios() -> Vec<Scenario> {
+    limit::scenarios()
+}
+
+/// `cargo xtask e2e [NAME…]` and `cargo xtask matrix [NAME…]`, with `--model LIST` and `--binary PATH`.
+pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
+    let models = args.list("--model", MODELS.to_vec())?;
+    let asked = args.value("--binary")?;
+    let scenarios = chosen(scenarios(), &args.words()?)?;
+    clients::ensure()?;
+    let binary = tree::binary(asked)?;
+    let again = if tier == Tier::Matrix { "matrix" } else { "e2e" };
+    for settings in combinations(&models, tier) {
+        for scenario in &scenarios {
+            one(&binary, scenario, settings, Effort { seconds: 2 }).map_err(|text| {
+                format!("{text}\nrepeat: cargo xtask {again} {} --model {}", scenario.name, settings.model)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// `cargo xtask torture [--minutes N] [--seed N] [--binary PATH]`.
+pub fn torture(mut args: Args) -> Outcome<()> {
+    let minutes: u64 = args.value("--minutes")?.unwrap_or(10);
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed: u64 = args.value("--seed")?.unwrap_or(since_epoch.map_or(1, |time| time.as_secs()));
+    let asked = args.value("--binary")?;
+    args.done()?;
+    clients::ensure()?;
+    let binary = tree::binary(asked)?;
+    let scenarios = scenarios();
+    let combinations = combinations(&MODELS, Tier::Matrix);
+    let began = Instant::now();
+    let mut draw = Draw(seed);
+    println!("torture: {minutes} min from seed {seed}");
+    while began.elapsed() < Duration::from_secs(minutes * 60) {
+        let scenario = &scenarios[draw.below(scenarios.len())];
+        let settings = combinations[draw.below(combinations.len())];
+        let effort = Effort { seconds: 1 + draw.below(10) as u32 };
+        one(&binary, scenario, settings, effort)
+            .map_err(|text| format!("{text}\nrepeat: cargo xtask torture --seed {seed} --minutes {minutes}"))?;
+    }
+    Ok(())
+}
+
+fn one(binary: &Path, scenario: &Scenario, settings: Settings, effort: Effort) -> Outcome<()> {
+    let began = Instant::now();
+    let launch = Launch { program: binary, subcommand: scenario.subcommand, settings, cpus: None };
+    let outcome = ServerUnderTest::start(&launch).and_then(|server| (scenario.run)(server, effort));
+    let verdict = if outcome.is_ok() { "ok" } else { "FAILED" };
+    println!(
+        "e2e {:<28} {:<32} {verdict} ({:.1} s)",
+        scenario.name,
+        settings.to_string(),
+        began.elapsed().as_secs_f64()
+    );
+    outcome.map_err(|text| format!("{} in {settings}: {text}", scenario.name))
+}
+
+fn chosen(all: Vec<Scenario>, names: &[String]) -> Outcome<Vec<Scenario>> {
+    if let Some(unknown) = names.iter().find(|name| !all.iter().any(|scenario| scenario.name == name.as_str())) {
+        let known: Vec<&str> = all.iter().map(|scenario| scenario.name).collect();
+        return Err(format!("no scenario {unknown}; there are {}", known.join(", ")));
+    }
+    let is_chosen = |scenario: &Scenario| names.is_empty() || names.iter().any(|name| name == scenario.name);
+    Ok(all.into_iter().filter(is_chosen).collect())
+}
+
+fn combinations(models: &[Model], tier: Tier) -> Vec<Settings> {
+    let (waits, methods) = match tier {
+        Tier::Check => (vec![None], vec![None]),
+        Tier::Matrix => (WAITS.map(Some).to_vec(), IO_METHODS.map(Some).to_vec()),
+    };
+    let mut combinations = Vec::new();
+    for &model in models {
+        for &wait in &waits {
+            combinations.extend(methods.iter().map(|&io| Settings { wait, io, ..Settings::of(model) }));
+        }
+    }
+    combinations
+}
+
+/// A small generator of draws that a seed repeats (splitmix64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) % end as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_matrix_has_every_combination_once() {
+        assert_eq!(combinations(&MODELS, Tier::Check).len(), 6);
+        let all: std::collections::BTreeSet<String> =
+            combinations(&MODELS, Tier::Matrix).iter().map(Settings::to_string).collect();
+        assert_eq!(all.len(), 6 * 4 * 3);
+        assert!(all.contains("process/shared sysv workers"));
+    }
+
+    #[test]
+    fn names_choose_scenarios_and_unknown_ones_are_refused() {
+        let first = scenarios()[0].name.to_string();
+        assert_eq!(chosen(scenarios(), &[first]).unwrap().len(), 1);
+        assert_eq!(chosen(scenarios(), &[]).unwrap().len(), scenarios().len());
+        assert!(chosen(scenarios(), &["nothing".to_string()]).is_err());
+    }
+
+    #[test]
+    fn a_seed_repeats_its_draws() {
+        let draws = |seed| {
+            (0..100)
+                .map({
+                    let mut draw = Draw(seed);
+                    move |_| draw.below(7)
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(draws(5), draws(5));
+        assert_ne!(draws(5), draws(6));
+        assert!((0..7).all(|value| draws(5).contains(&value)));
+    }
+}

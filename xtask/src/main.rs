@@ -1,0 +1,82 @@
+//! `cargo xtask …`: the project's only scripts.
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `check [STEP…]` | what CI runs: format, tidy, generated files, lints, docs, tests, simulator, client programs |
+//! | `tidy` | the rules that a compiler does not know ([`tidy`]) |
+//! | `gen [--check]` | writes the files that are made from tables and records ([`gen`]) |
+//! | `e2e [NAME…]` | client programs against a server, in each of the six models ([`e2e`]) |
+//! | `matrix [NAME…]` | the same in every combination of model, wait primitive and I/O method |
+//! | `torture` | the same in combinations drawn at random, for as long as asked |
+//! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
+//! | `bench NAME` | measures, appends records, regenerates the report ([`mod@bench`]) |
+//!
+//! Rules
+//! 1. A step that fails says which command repeats it, and nothing runs after it.
+//! 2. Nothing is skipped in silence: what cannot run here is a failure that names what is missing.
+//! 3. This program is a client of the server: it learns of it over the wire and from `/proc`. It links nothing of it but
+//!    `base`, whose tables become manuals.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod check;
+mod clients;
+mod e2e;
+mod r#gen;
+mod machine;
+mod model;
+mod pgbench;
+mod process;
+mod server_under_test;
+mod sim;
+mod tidy;
+mod tree;
+
+use args::Args;
+use std::process::ExitCode;
+
+/// What a command of this program comes to: a value, or a text for the person who started it.
+pub type Outcome<T> = Result<T, String>;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  check [STEP...]     what CI runs; with names, only those steps
+  tidy                the source rules alone
+  gen [--check]       write the generated files, or say which are out of date
+  e2e [NAME...]       client programs against the server in the six models   [--model ENGINE/SESSIONS]
+  matrix [NAME...]    the same under every wait primitive and I/O method     [--model ENGINE/SESSIONS]
+  torture             the same, drawn at random                              [--minutes N] [--seed N]
+  sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
+  bench NAME          measure; `bench` alone lists the names
+
+  e2e, matrix, torture and bench take --binary PATH to try a server that is built already.
+";
+
+fn main() -> ExitCode {
+    let mut args = Args::new(std::env::args().skip(1));
+    let command = args.word().unwrap_or_default();
+    let outcome = match command.as_str() {
+        "check" => check::run(args),
+        "tidy" => args.done().and_then(|()| tidy::run(&tree::root())),
+        "gen" => r#gen::run(args),
+        "e2e" => e2e::run(args, e2e::Tier::Check),
+        "matrix" => e2e::run(args, e2e::Tier::Matrix),
+        "torture" => e2e::torture(args),
+        "sim" => sim::run(args),
+        "bench" => bench::run(args),
+        "" | "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        other => Err(format!("no such command: {other}\n{USAGE}")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("xtask: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}

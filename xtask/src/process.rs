@@ -1,0 +1,301 @@
+//! Processes as `/proc` shows them: who belongs to a server, what they have used, what they left behind.
+//!
+//! A server is a tree of processes, some of which come and go with their clients. Three marks find its members: the
+//! *session id* (the server is started in a session of its own), the chain of parents, and an environment variable that a
+//! forked child cannot lose. Usage is the sum over all tasks of all members.
+//!
+//! Rules
+//! 1. CPU time comes from `schedstat`, in nanoseconds. The times in `stat` are whole ticks of 10 ms, rounded down for each
+//!    process, which for hundreds of short-lived ones is nothing but rounding.
+//! 2. The share of user and system time comes from `stat` all the same, because nothing else has it, over a whole run
+//!    and *with the children that were waited for*: the kernel adds those up before it rounds.
+//! 3. A zombie is dead: it holds no memory and no descriptor, and somebody else may be slow to wait for it.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The environment variable that marks a server's processes.
+pub const MARK: &str = "XTASK_SERVER";
+
+/// One line of `/proc/PID/stat`, as far as it is of use here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Process {
+    /// The process id.
+    pub pid: u32,
+    /// The program's short name.
+    pub name: String,
+    /// `R`, `S`, `D`, `Z`, …
+    pub state: char,
+    /// How many threads it has.
+    pub threads: u32,
+    parent: u32,
+    session: u32,
+    user_ticks: u64,
+    system_ticks: u64,
+}
+
+/// CPU time and context switches, summed over tasks.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Usage {
+    /// Nanoseconds on a CPU.
+    pub cpu_ns: u64,
+    /// Context switches, both those that the task asked for and those it suffered.
+    pub switches: u64,
+}
+
+/// CPU time in ticks by mode, children that were waited for included.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Ticks {
+    /// In the program.
+    pub user: u64,
+    /// In the kernel on the program's behalf.
+    pub system: u64,
+}
+
+impl Process {
+    fn parse(line: &str) -> Option<Process> {
+        let (head, tail) = line.rsplit_once(')')?;
+        let (pid, name) = head.split_once('(')?;
+        let fields: Vec<&str> = tail.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        Some(Process {
+            pid: pid.trim().parse().ok()?,
+            name: name.to_string(),
+            state: fields.first()?.chars().next()?,
+            parent: number(1)? as u32,
+            session: number(3)? as u32,
+            threads: number(17)? as u32,
+            user_ticks: number(11)? + number(13)?,
+            system_ticks: number(12)? + number(14)?,
+        })
+    }
+
+    fn marked(&self, mark: &str) -> bool {
+        let wanted = format!("{MARK}={mark}");
+        let environment = std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes())
+    }
+}
+
+fn numbers_in(folder: &str) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn all() -> Vec<Process> {
+    let stat = |pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    numbers_in("/proc").into_iter().filter_map(|pid| Process::parse(&stat(pid)?)).collect()
+}
+
+/// The living members of the tree under `root`, `root` included, in order of their ids.
+pub fn members(root: u32) -> Vec<Process> {
+    closure(all(), root, |_| false)
+}
+
+/// The same, and whoever carries `mark` in its environment: finds those that left the session and lost their parent.
+pub fn members_marked(root: u32, mark: &str) -> Vec<Process> {
+    closure(all(), root, |process| process.marked(mark))
+}
+
+fn closure(mut others: Vec<Process>, root: u32, also: impl Fn(&Process) -> bool) -> Vec<Process> {
+    others.retain(|process| process.state != 'Z');
+    others.sort_by_key(|process| process.pid);
+    let mut ids = BTreeSet::from([root]);
+    ids.extend(others.iter().filter(|process| process.session == root || also(process)).map(|process| process.pid));
+    loop {
+        let before = ids.len();
+        let children: Vec<u32> = others.iter().filter(|p| ids.contains(&p.parent)).map(|p| p.pid).collect();
+        ids.extend(children);
+        if ids.len() == before {
+            break;
+        }
+    }
+    others.retain(|process| ids.contains(&process.pid));
+    others
+}
+
+/// What all tasks of these processes have used so far.
+pub fn usage(processes: &[Process]) -> Usage {
+    let mut sum = Usage::default();
+    for process in processes {
+        let tasks = format!("/proc/{}/task", process.pid);
+        for task in numbers_in(&tasks) {
+            let file = |name| std::fs::read_to_string(format!("{tasks}/{task}/{name}")).unwrap_or_default();
+            sum.cpu_ns += file("schedstat").split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
+            sum.switches += switches(&file("status"));
+        }
+    }
+    sum
+}
+
+/// The same by mode, in ticks; see rule 2 for what it is good for.
+pub fn ticks(processes: &[Process]) -> Ticks {
+    Ticks {
+        user: processes.iter().map(|process| process.user_ticks).sum(),
+        system: processes.iter().map(|process| process.system_ticks).sum(),
+    }
+}
+
+fn switches(status: &str) -> u64 {
+    let lines = status.lines().filter(|line| line.contains("voluntary_ctxt_switches"));
+    lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
+}
+
+/// What the processors of the machine did since it started, in ticks over all of them.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// Ran somebody.
+    pub busy: u64,
+    /// Would have run somebody, but the hypervisor ran another machine.
+    pub stolen: u64,
+    /// Time that passed.
+    pub all: u64,
+}
+
+impl Machine {
+    /// Up to now.
+    pub fn now() -> Machine {
+        Machine::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    fn parse(stat: &str) -> Machine {
+        let line = stat.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = line.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(0)).collect();
+        // user nice system idle iowait irq softirq steal; guests are counted in the first two already
+        let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
+        let busy = at(0) + at(1) + at(2) + at(5) + at(6);
+        Machine { busy, stolen: at(7), all: busy + at(3) + at(4) + at(7) }
+    }
+}
+
+/// Sends a signal, by the shell's own `kill`: it is the one that every system has.
+pub fn signal(name: &str, pid: u32) {
+    let script = format!("kill -s {name} {pid}");
+    let _ = std::process::Command::new("sh").args(["-c", &script]).stderr(std::process::Stdio::null()).status();
+}
+
+/// System V sets and segments of this user, and files of shared memory, that outlive the processes that made them.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct SharedObjects(BTreeSet<String>);
+
+impl SharedObjects {
+    /// What there is now.
+    pub fn now() -> SharedObjects {
+        let mut found = BTreeSet::new();
+        let user = user_id();
+        for (kind, path, user_column) in [("semaphore set", "sem", 4), ("segment", "shm", 7)] {
+            let text = std::fs::read_to_string(format!("/proc/sysvipc/{path}")).unwrap_or_default();
+            for line in text.lines().skip(1) {
+                let columns: Vec<&str> = line.split_whitespace().collect();
+                if let (Some(id), Some(owner)) = (columns.get(1), columns.get(user_column))
+                    && *owner == user
+                {
+                    found.insert(format!("System V {kind} {id}"));
+                }
+            }
+        }
+        for entry in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
+            if entry.metadata().is_ok_and(|data| data.uid().to_string() != user) {
+                continue;
+            }
+            found.insert(format!("file {}", Path::new("/dev/shm").join(entry.file_name()).display()));
+        }
+        SharedObjects(found)
+    }
+
+    /// What is here and was not there in `earlier`.
+    pub fn beyond(&self, earlier: &SharedObjects) -> Vec<String> {
+        self.0.difference(&earlier.0).cloned().collect()
+    }
+}
+
+fn user_id() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("Uid:")).unwrap_or_default();
+    line.split_whitespace().nth(2).unwrap_or("0").to_string()
+}
+
+/// Whether this program may install packages.
+pub fn is_root() -> bool {
+    user_id() == "0"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_name_may_hold_blanks_and_brackets() {
+        let line = "17 (a) b) S 3 17 9 0 -1 0 0 0 0 0 5 6 7 8 20 0 1 0 100";
+        let process = Process::parse(line).unwrap();
+        assert_eq!((process.pid, process.name.as_str(), process.state), (17, "a) b", 'S'));
+        assert_eq!((process.parent, process.session, process.threads), (3, 9, 1));
+        assert_eq!(ticks(&[process]), Ticks { user: 12, system: 14 });
+        assert_eq!(Process::parse("17 (short) S"), None);
+    }
+
+    fn process(pid: u32, parent: u32, session: u32, state: char) -> Process {
+        Process { pid, name: String::new(), state, threads: 1, parent, session, user_ticks: 0, system_ticks: 0 }
+    }
+
+    #[test]
+    fn members_are_found_by_session_by_parents_and_by_mark() {
+        let all = vec![
+            process(1, 0, 1, 'S'),
+            process(10, 1, 10, 'S'),
+            process(11, 10, 10, 'S'),
+            process(12, 1, 10, 'S'),  // its parent died
+            process(14, 13, 99, 'S'), // grandchild that left the session
+            process(13, 11, 13, 'S'),
+            process(15, 10, 10, 'Z'),
+            process(16, 1, 16, 'S'), // found by its mark alone
+            process(17, 1, 17, 'S'),
+        ];
+        let found: Vec<u32> = closure(all, 10, |process| process.pid == 16).iter().map(|p| p.pid).collect();
+        assert_eq!(found, [10, 11, 12, 13, 14, 16]);
+    }
+
+    #[test]
+    fn usage_of_a_busy_child_grows_and_the_mark_finds_it() {
+        let mut child = Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .env(MARK, "usage-test")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut used = Usage::default();
+        for _ in 0..1000 {
+            used = usage(&members_marked(child.id(), "usage-test"));
+            if used.cpu_ns > 20_000_000 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let marked = members_marked(u32::MAX, "usage-test");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(used.cpu_ns > 20_000_000, "{used:?}");
+        assert_eq!(marked.iter().map(|p| p.pid).collect::<Vec<_>>(), [child.id()]);
+        assert!(members_marked(child.id(), "usage-test").is_empty());
+    }
+
+    #[test]
+    fn the_machine_s_time_is_taken_apart() {
+        let machine = Machine::parse("cpu  100 200 300 4000 50 6 7 8 0 0\ncpu0 1 2 3\n");
+        assert_eq!(machine, Machine { busy: 613, stolen: 8, all: 4671 });
+        assert!(Machine::now().all > 0);
+    }
+
+    #[test]
+    fn both_kinds_of_switches_count() {
+        assert_eq!(switches("Name:\tx\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t7\n"), 12);
+    }
+
+    #[test]
+    fn new_shared_objects_are_told_from_old_ones() {
+        let set = |names: &[&str]| SharedObjects(names.iter().map(|name| name.to_string()).collect());
+        assert_eq!(set(&["a", "b"]).beyond(&set(&["b", "c"])), ["a"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Where things lie: the repository, the build directory, scratch space.
+
+use crate::Outcome;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The repository's top folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask/ lies in the repository").to_path_buf()
+}
+
+/// Cargo's build directory.
+pub fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => root().join(dir),
+        None => root().join("target"),
+    }
+}
+
+/// A cargo command in the repository.
+pub fn cargo(words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.args(words).current_dir(root());
+    command
+}
+
+/// The server's binary: the one that was asked for, or this tree's, built with the release profile.
+pub fn binary(asked: Option<PathBuf>) -> Outcome<PathBuf> {
+    if let Some(path) = asked {
+        return path.canonicalize().map_err(|error| format!("--binary {}: {error}", path.display()));
+    }
+    let status = cargo(&["build", "--release", "--package", "server", "--bin", "gearbox"])
+        .status()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if !status.success() {
+        return Err("the release build failed; repeat: cargo build --release".into());
+    }
+    Ok(target_dir().join("release/gearbox"))
+}
+
+/// A new empty directory under the system's temporary one.
+pub fn scratch(name: &str) -> Outcome<PathBuf> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("gearbox-xtask-{}-{number}-{name}", std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+    Ok(dir)
+}
+
+/// The commit that the tree is at, with a `+` where tracked files differ from it (records and their report aside).
+pub fn commit() -> String {
+    let git = |words: &[&str]| -> Option<String> {
+        let output = Command::new("git").args(words).current_dir(root()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    };
+    let Some(hash) = git(&["rev-parse", "--short=10", "HEAD"]) else { return "unknown".into() };
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
+    let changed = changed.lines().any(|line| !line.contains("docs/results/") && !line.ends_with("docs/benchmarks.md"));
+    if changed { format!("{hash}+") } else { hash }
+}
+
+/// A file as text.
+pub fn read(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Writes a file, folders included.
+pub fn write(path: &Path, text: &str) -> Outcome<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
