@@ -1,0 +1,268 @@
+//! From the plan's tree to bytes: registers are given to columns, expressions become programs, nodes become records.
+//!
+//! A column gets a register when something reads it. What a subquery merely passes on shares its source's register, so
+//! that projections of plain columns cost nothing. Nodes are written from the bottom up, each knowing which columns are
+//! read above it: a scan reads only those, a sort saves only those.
+//!
+//! | module | what it writes |
+//! |---|---|
+//! | [`expression`] | expressions and subplans as programs |
+//! | [`node`] | nodes |
+//! | [`modification`] | statements that change rows, with what they need to know of tables |
+//!
+//! Rules
+//! 1. A column may share another's register only if both are made by the same subtree: an outer join sets the registers of
+//!    its inner side to null, and must not touch those of the outer side.
+//! 2. Reading a column that no node below makes is reading a row of the query around it; its register is set while the
+//!    inner query runs.
+
+mod expression;
+mod modification;
+mod node;
+
+use super::blob::{At, Builder};
+use super::choose::columns_in;
+use super::record::{ColumnRecord, CommonRecord, Header, ParameterRecord};
+use super::tree::{Node, Tree};
+use super::{MAGIC, flags, tree};
+use crate::bind::tree::{Bound, Column, Expr, Origin, ROW_ID, Source, TABLE_OID};
+use crate::types::{Oid, Type};
+use base::{Error, Result, sqlstate};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Columns = BTreeSet<Column>;
+
+/// How deep nodes may be nested: an execution recurses over them on a fiber's stack.
+const DEPTH_MAX: u32 = 100;
+
+/// Writes a plan.
+pub fn encode(bound: &Bound, tree: &Tree) -> Result<Vec<u8>> {
+    let encoder = Encoder {
+        bound,
+        tree,
+        plan: Builder::new(Header::WORDS),
+        registers: BTreeMap::new(),
+        aliases: BTreeMap::new(),
+        shared: BTreeMap::new(),
+        next_register: 0,
+        states: 0,
+        buffers: 0,
+        subplans: BTreeMap::new(),
+        subplan_records: Vec::new(),
+        commons: Vec::new(),
+        flags: flags::REUSABLE,
+        depth: 0,
+    };
+    encoder.finish()
+}
+
+struct Encoder<'e> {
+    bound: &'e Bound,
+    tree: &'e Tree,
+    plan: Builder,
+    registers: BTreeMap<Column, u16>,
+    aliases: BTreeMap<Column, Column>,
+    shared: BTreeMap<u16, u16>,
+    next_register: u32,
+    states: u32,
+    buffers: u32,
+    /// For each subplan that was written the index of its record.
+    subplans: BTreeMap<u16, u16>,
+    subplan_records: Vec<At>,
+    commons: Vec<At>,
+    flags: u32,
+    /// How many nodes are above the one that is written.
+    depth: u32,
+}
+
+impl Encoder<'_> {
+    fn finish(mut self) -> Result<Vec<u8>> {
+        for (number, common) in self.tree.commons.iter().enumerate() {
+            let at = match common {
+                Some(common) => self.common(common)?,
+                None => At::NONE,
+            };
+            debug_assert_eq!(number, self.commons.len());
+            self.commons.push(at);
+        }
+        let needed: Columns = self.tree.columns.iter().map(|(_, column)| *column).collect();
+        let root = self.node(&self.tree.root, &needed)?;
+        let mut columns = Vec::with_capacity(self.tree.columns.len() * ColumnRecord::WORDS);
+        for (name, column) in &self.tree.columns {
+            let ty = self.type_of(*column);
+            let (table, number) = self.origin(*column);
+            let record = ColumnRecord {
+                name: self.plan.blob(name.as_bytes()).0,
+                table: table.0,
+                number: number as u32,
+                oid: ty.oid.0,
+                typmod: ty.typmod as u32,
+                register: self.register(*column)?.into(),
+            };
+            columns.extend(record.to_words());
+        }
+        if !columns.is_empty() || self.tree.kind == super::StatementKind::Select {
+            self.flags |= flags::RETURNS_ROWS;
+        }
+        if self.bound.uses_clock {
+            self.flags |= flags::USES_CLOCK;
+        }
+        if !self.bound.reusable {
+            self.flags &= !flags::REUSABLE;
+        }
+        let parameters: Vec<u32> = self
+            .bound
+            .parameters
+            .iter()
+            .flat_map(|parameter| {
+                let (origin, index) = match parameter.origin {
+                    Origin::Client(index) => (0, index),
+                    Origin::Slot(index) => (1, index),
+                };
+                let [oid, typmod] = super::blob::type_words(parameter.ty);
+                ParameterRecord { oid, typmod, origin, index: index.into() }.to_words()
+            })
+            .collect();
+        let client_types: Vec<u32> =
+            self.bound.client_types.iter().map(|oid| oid.unwrap_or(Oid::TEXT).0).collect();
+        let tables: Vec<u32> = self
+            .bound
+            .tables
+            .iter()
+            .flat_map(|table| [table.oid.0, table.version as u32, (table.version >> 32) as u32])
+            .collect();
+        let subplans: Vec<u32> = self.subplan_records.iter().map(|at| at.0).collect();
+        let commons: Vec<u32> = self.commons.iter().map(|at| at.0).collect();
+        let mut header = Header {
+            magic: MAGIC,
+            length: 0,
+            kind: self.tree.kind as u32,
+            root: root.0,
+            registers: self.next_register,
+            states: self.states,
+            buffers: self.buffers,
+            parameters: self.plan.list(&parameters).0,
+            client_types: self.plan.list(&client_types).0,
+            columns: self.plan.list(&columns).0,
+            subplans: self.plan.list(&subplans).0,
+            commons: self.plan.list(&commons).0,
+            flags: self.flags,
+            tables: self.plan.list(&tables).0,
+            stack: 0,
+        };
+        header.length = self.plan.at().0;
+        for (index, word) in header.to_words().into_iter().enumerate() {
+            self.plan.patch(At(index as u32 * 4), word);
+        }
+        self.plan.finish()
+    }
+
+    // ---- registers
+
+    fn new_register(&mut self) -> Result<u16> {
+        let register = self.next_register;
+        self.next_register += 1;
+        u16::try_from(register).map_err(|_| {
+            Error::statement(sqlstate::STATEMENT_TOO_COMPLEX, "the statement has too many columns and values")
+        })
+    }
+
+    /// The column whose register a column shares.
+    fn canonical(&self, mut column: Column) -> Column {
+        while let Some(next) = self.aliases.get(&column) {
+            column = *next;
+        }
+        column
+    }
+
+    fn register(&mut self, column: Column) -> Result<u16> {
+        let column = self.canonical(column);
+        if let Some(&register) = self.registers.get(&column) {
+            return Ok(register);
+        }
+        let register = self.new_register()?;
+        self.registers.insert(column, register);
+        Ok(register)
+    }
+
+    fn type_of(&self, column: Column) -> Type {
+        match column.column {
+            ROW_ID => Type::plain(Oid::INT8),
+            TABLE_OID => Type::plain(Oid::OID),
+            index => self.bound.relations[column.relation as usize].columns[usize::from(index)].1,
+        }
+    }
+
+    /// The table's column that a result passes on.
+    fn origin(&self, column: Column) -> (Oid, i16) {
+        let column = self.canonical(column);
+        match self.bound.relations.get(column.relation as usize).map(|found| &found.source) {
+            Some(Source::Table(table)) if column.column < TABLE_OID => (table.oid, column.column as i16 + 1),
+            _ => (Oid::NONE, 0),
+        }
+    }
+
+    fn new_buffer(&mut self) -> u32 {
+        self.buffers += 1;
+        self.buffers - 1
+    }
+
+    fn new_state(&mut self) -> u32 {
+        self.states += 1;
+        self.states - 1
+    }
+
+    /// Which of these columns a subtree makes.
+    fn made_by(&self, node: &Node, needed: &Columns) -> Columns {
+        let mut produced = BTreeSet::new();
+        node.produced(&mut produced);
+        needed.iter().filter(|column| produced.contains(&column.relation)).copied().collect()
+    }
+
+    /// The registers of columns, each once.
+    fn register_list(&mut self, columns: &Columns) -> Result<Vec<u32>> {
+        let mut registers = Vec::with_capacity(columns.len());
+        for column in columns {
+            let register = u32::from(self.register(*column)?);
+            if !registers.contains(&register) {
+                registers.push(register);
+            }
+        }
+        Ok(registers)
+    }
+
+    fn saved(&mut self, node: &Node, needed: &Columns) -> Result<u32> {
+        let made = self.made_by(node, needed);
+        let registers = self.register_list(&made)?;
+        Ok(self.plan.list(&registers).0)
+    }
+
+    fn reads(&self, exprs: &[Expr], needed: &mut Columns) {
+        exprs.iter().for_each(|expr| columns_in(expr, &self.tree.subplans, needed));
+    }
+
+    /// All columns that a subtree reads.
+    fn all_reads(&self, node: &Node, needed: &mut Columns) {
+        node.exprs(&mut |expr| columns_in(expr, &self.tree.subplans, needed));
+        node.children().into_iter().for_each(|child| self.all_reads(child, needed));
+    }
+
+    fn common(&mut self, common: &tree::CommonTree) -> Result<At> {
+        let columns: Vec<Column> = (0..common.width as u16)
+            .map(|column| Column { relation: common.output, column })
+            .collect();
+        let needed = columns.iter().copied().collect();
+        let root = self.node(&common.root, &needed)?;
+        let mut registers = Vec::with_capacity(columns.len());
+        for column in columns {
+            registers.push(u32::from(self.register(column)?));
+        }
+        let record = CommonRecord {
+            root: root.0,
+            columns: self.plan.list(&registers).0,
+            buffer: self.new_buffer(),
+            state: self.new_state(),
+        };
+        Ok(record.write(&mut self.plan))
+    }
+}

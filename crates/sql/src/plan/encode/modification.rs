@@ -1,0 +1,319 @@
+//! Statements that change rows, with what their execution has to know of tables, indexes and foreign keys.
+
+use super::super::blob::{At, type_words};
+use super::super::program::{Code, Step};
+use super::super::record::{CheckRecord, ConflictRecord, IndexRecord, Modify, ReferenceRecord, TableRecord};
+use super::super::tree;
+use super::{Columns, Encoder, columns_in, flags};
+use crate::bind::tree::{Column, ConflictRule, ExprKind, ModificationKind};
+use crate::catalog::definition::{ConstraintKind, ForeignKey, IndexColumn, IndexDef, Rows, TableDef};
+use crate::types::{Oid, table};
+use base::{RelId, Result};
+use std::sync::Arc;
+
+impl Encoder<'_> {
+    pub(super) fn modify(&mut self, modify: &tree::Modify, needed: &Columns, state: u32) -> Result<At> {
+        self.flags |= flags::WRITES | flags::READS;
+        let output = |index: u16| Column { relation: modify.output, column: index };
+        let mut read = Columns::new();
+        // The new row's columns are the results of the query.
+        for (column, value) in modify.values.iter().enumerate() {
+            if let Some(value) = value {
+                let new = Column { relation: modify.new, column: column as u16 };
+                self.aliases.insert(new, output(*value));
+                read.insert(output(*value));
+            }
+        }
+        if let Some(row_id) = modify.row_id {
+            read.insert(output(row_id));
+        }
+        let mut above = Columns::new();
+        for (_, check) in &modify.checks {
+            columns_in(check, &self.tree.subplans, &mut above);
+        }
+        if let Some((_, targets)) = &modify.returning {
+            self.reads(targets, &mut above);
+        }
+        if modify.kind == ModificationKind::Update {
+            // A row that has changed meanwhile is tested and computed again, from the same registers.
+            self.reads(&modify.recheck, &mut above);
+            self.reads(&modify.targets, &mut above);
+        }
+        if modify.kind == ModificationKind::Delete {
+            self.reads(&modify.recheck, &mut above);
+        }
+        let above: Columns = above
+            .into_iter()
+            .map(|column| if column.relation == modify.new { self.canonical(column) } else { column })
+            .collect();
+        let existing: Columns = match modify.conflict.is_some() {
+            true => Columns::new(),
+            false => above,
+        };
+        read.extend(existing.iter().filter(|column| column.relation != modify.new));
+        if modify.kind == ModificationKind::Insert {
+            read.retain(|column| column.relation != modify.relation);
+        }
+        let child = self.node(&modify.child, &read)?.0;
+        let mut values = Vec::with_capacity(modify.values.len());
+        for value in &modify.values {
+            values.push(match value {
+                Some(value) => u32::from(self.register(output(*value))?) + 1,
+                None => 0,
+            });
+        }
+        let mut old = Vec::new();
+        if modify.kind != ModificationKind::Insert {
+            for (index, _) in modify.table.columns.iter().enumerate() {
+                let column = Column { relation: modify.relation, column: index as u16 };
+                let known = self.registers.get(&self.canonical(column));
+                old.push(known.map_or(0, |&register| u32::from(register) + 1));
+            }
+        }
+        let mut checks = Vec::with_capacity(modify.checks.len());
+        for (name, check) in &modify.checks {
+            let name = self.plan.blob(name.as_bytes()).0;
+            let condition = self.program(check)?;
+            checks.push(CheckRecord { name, condition }.write(&mut self.plan).0);
+        }
+        let mut returning = 0;
+        if let Some((relation, targets)) = &modify.returning {
+            let mut code = Code::new();
+            for (index, target) in targets.iter().enumerate() {
+                let column = Column { relation: *relation, column: index as u16 };
+                if needed.contains(&column) {
+                    self.expr(&mut code, target)?;
+                    let register = self.register(column)?;
+                    code.step_half(Step::Store, register);
+                }
+            }
+            returning = code.finish(&mut self.plan).0;
+        }
+        let mut recompute = 0;
+        if modify.kind == ModificationKind::Update {
+            let mut code = Code::new();
+            for value in modify.values.iter().flatten() {
+                let target = &modify.targets[usize::from(*value)];
+                let shares = self.aliases.contains_key(&output(*value));
+                if !shares {
+                    self.expr(&mut code, target)?;
+                    let register = self.register(output(*value))?;
+                    code.step_half(Step::Store, register);
+                }
+            }
+            recompute = code.finish(&mut self.plan).0;
+        }
+        let conflict = match &modify.conflict {
+            Some(conflict) => self.conflict(conflict, modify)?,
+            None => 0,
+        };
+        let record = Modify {
+            operation: match modify.kind {
+                ModificationKind::Insert => 0,
+                ModificationKind::Update => 1,
+                ModificationKind::Delete => 2,
+            },
+            child,
+            table: self.table(modify)?.0,
+            row_register: match modify.row_id {
+                Some(row_id) => self.register(output(row_id))?.into(),
+                None => 0,
+            },
+            values: self.plan.list(&values).0,
+            old: self.plan.list(&old).0,
+            returning,
+            buffer: self.new_buffer(),
+            assigned: self.assigned(modify),
+            conflict,
+            checks: self.plan.list(&checks).0,
+            scan: 0,
+            recheck: self.condition(&modify.recheck)?,
+            recompute,
+        };
+        Ok(record.write(&mut self.plan, state))
+    }
+
+    /// The columns that an `UPDATE` assigns, as a bit set.
+    pub(super) fn assigned(&self, modify: &tree::Modify) -> u32 {
+        let mut columns = Vec::new();
+        for (index, value) in modify.values.iter().enumerate() {
+            let stays = value.is_some_and(|value| {
+                modify.targets.get(usize::from(value)).is_some_and(|target| {
+                    target.kind == ExprKind::Column(Column { relation: modify.relation, column: index as u16 })
+                })
+            });
+            if !stays {
+                columns.push(index as u16);
+            }
+        }
+        mask(columns)
+    }
+
+    pub(super) fn conflict(&mut self, conflict: &ConflictRule, modify: &tree::Modify) -> Result<u32> {
+        let mut record = ConflictRecord {
+            index: conflict.index.map_or(0, |oid| oid.0),
+            buffer: self.new_buffer(),
+            ..ConflictRecord::default()
+        };
+        if let Some(update) = &conflict.update {
+            record.update = 1;
+            let mut code = Code::new();
+            let mut values = vec![0; modify.table.columns.len()];
+            for (column, expr) in update {
+                self.expr(&mut code, expr)?;
+                let register = self.new_register()?;
+                code.step_half(Step::Store, register);
+                values[usize::from(*column)] = u32::from(register) + 1;
+            }
+            record.program = code.finish(&mut self.plan).0;
+            record.values = self.plan.list(&values).0;
+            record.filter = self.condition(&conflict.filter)?;
+            record.assigned = mask(update.iter().map(|(column, _)| *column));
+        }
+        for (relation, field) in [(modify.relation, &mut record.existing), (conflict.excluded, &mut record.excluded)] {
+            let pairs: Vec<u32> = self
+                .registers
+                .iter()
+                .filter(|(column, _)| column.relation == relation)
+                .flat_map(|(column, register)| [u32::from(column.column), u32::from(*register)])
+                .collect();
+            *field = self.plan.list(&pairs).0;
+        }
+        Ok(record.write(&mut self.plan).0)
+    }
+
+    pub(super) fn table(&mut self, modify: &tree::Modify) -> Result<At> {
+        let table = &modify.table;
+        let mut not_null = Vec::new();
+        let mut names = Vec::with_capacity(table.columns.len());
+        for (index, column) in table.columns.iter().enumerate() {
+            let name = self.plan.blob(column.name.as_bytes()).0;
+            names.push(name);
+            if column.not_null && !column.dropped {
+                not_null.extend([index as u32, name]);
+            }
+        }
+        let mut indexes = Vec::with_capacity(table.indexes.len());
+        for index in &table.indexes {
+            indexes.push(self.index(table, index).0);
+        }
+        let mut references = Vec::new();
+        for constraint in &table.constraints {
+            if let ConstraintKind::ForeignKey(key) = &constraint.kind {
+                let Some(other) = find(&modify.others, key.table) else { continue };
+                let record = self.reference(&constraint.name, &other, &key.columns, &key.referenced, Some(key.index), key);
+                references.push(record.0);
+            }
+        }
+        let mut referenced_by = Vec::new();
+        for referrer in &table.referenced_by {
+            let Some(other) = find(&modify.others, referrer.table) else { continue };
+            let constraint = other.constraints.iter().find(|constraint| constraint.oid == referrer.constraint);
+            let Some(ConstraintKind::ForeignKey(key)) = constraint.map(|constraint| &constraint.kind) else { continue };
+            let name = constraint.map_or("", |constraint| constraint.name.as_str());
+            // An index of the other table that begins with the columns that refer, if there is one.
+            let index = other.indexes.iter().find(|index| {
+                let leading = index.columns.iter().take(key.columns.len()).map(|part| part.column);
+                index.columns.len() >= key.columns.len() && leading.eq(key.columns.iter().copied())
+            });
+            let index = index.map(|index| index.oid);
+            let record = self.reference(name, &other, &key.referenced, &key.columns, index, key);
+            referenced_by.push(record.0);
+        }
+        let types: Vec<u32> =
+            table.columns.iter().flat_map(|column| type_words(column.ty)).collect();
+        let record = TableRecord {
+            name: self.plan.blob(table.name.as_bytes()).0,
+            oid: table.oid.0,
+            storage: storage(table).0,
+            kinds: self.kinds(table),
+            not_null: self.plan.list(&not_null).0,
+            indexes: self.plan.list(&indexes).0,
+            references: self.plan.list(&references).0,
+            referenced_by: self.plan.list(&referenced_by).0,
+            names: self.plan.list(&names).0,
+            types: self.plan.list(&types).0,
+        };
+        Ok(record.write(&mut self.plan))
+    }
+
+    pub(super) fn index(&mut self, table: &TableDef, index: &IndexDef) -> At {
+        let columns = index_columns(table, index);
+        let record = IndexRecord {
+            name: self.plan.blob(index.name.as_bytes()).0,
+            storage: index.storage.0,
+            unique: u32::from(index.unique),
+            columns: self.plan.list(&columns).0,
+            oid: index.oid.0,
+            mask: mask(index.columns.iter().map(|part| part.column)),
+        };
+        record.write(&mut self.plan)
+    }
+
+    pub(super) fn reference(
+        &mut self,
+        name: &str,
+        other: &TableDef,
+        own: &[u16],
+        others: &[u16],
+        index: Option<Oid>,
+        key: &ForeignKey,
+    ) -> At {
+        let words = |columns: &[u16]| -> Vec<u32> { columns.iter().map(|&column| column.into()).collect() };
+        let index = index.and_then(|oid| other.index(oid));
+        let record = ReferenceRecord {
+            name: self.plan.blob(name.as_bytes()).0,
+            other_name: self.plan.blob(other.name.as_bytes()).0,
+            storage: storage(other).0,
+            kinds: self.kinds(other),
+            columns: self.plan.list(&words(own)).0,
+            other_columns: self.plan.list(&words(others)).0,
+            index: index.map_or(0, |index| index.storage.0),
+            index_columns: index.map_or(0, |index| {
+                let columns = index_columns(other, index);
+                self.plan.list(&columns).0
+            }),
+            on_update: key.on_update as u32,
+            on_delete: key.on_delete as u32,
+            mask: mask(own.iter().copied()),
+            other: other.oid.0,
+        };
+        record.write(&mut self.plan)
+    }
+}
+
+fn find(tables: &[Arc<TableDef>], oid: Oid) -> Option<Arc<TableDef>> {
+    tables.iter().find(|table| table.oid == oid).cloned()
+}
+
+pub(super) fn storage(table: &TableDef) -> RelId {
+    match table.rows {
+        Rows::Stored(storage) => storage,
+        _ => RelId(0),
+    }
+}
+
+fn direction(part: &IndexColumn) -> u32 {
+    u32::from(part.descending) + 2 * u32::from(part.nulls_first)
+}
+
+/// For each column of an index its kind, with the direction above it.
+pub(super) fn index_key(table: &TableDef, index: &IndexDef) -> Vec<u32> {
+    let kind = |column: u16| table::kind(table.columns[usize::from(column)].ty.oid) as u32;
+    index.columns.iter().map(|part| kind(part.column) | direction(part) << 8).collect()
+}
+
+/// Groups of column, kind and direction.
+fn index_columns(table: &TableDef, index: &IndexDef) -> Vec<u32> {
+    let kind = |column: u16| table::kind(table.columns[usize::from(column)].ty.oid) as u32;
+    index
+        .columns
+        .iter()
+        .flat_map(|part| [u32::from(part.column), kind(part.column), direction(part)])
+        .collect()
+}
+
+/// Columns as bits; all bits where one does not fit.
+fn mask(columns: impl IntoIterator<Item = u16>) -> u32 {
+    columns.into_iter().fold(0, |mask, column| if column < 32 { mask | 1 << column } else { u32::MAX })
+}

@@ -1,0 +1,517 @@
+//! Nodes as records, from the bottom up.
+
+use super::super::blob::At;
+use super::super::program::{Code, Step};
+use super::super::record::{
+    Aggregate, AggregateRecord, Append, CommonScan, Distinct, Filter, FunctionScan, HashJoin, IndexScan, Limit,
+    LockRows, Materialize, NestedLoop, Nothing, Once, Project, SeqScan, SetOperation, Sort, Values, ViewScan,
+};
+use super::super::tree::{self, Key, Node};
+use super::modification::{index_key, storage};
+use super::{Columns, DEPTH_MAX, Encoder, columns_in, flags};
+use crate::bind::tree::{Column, Expr, ExprKind, ROW_ID, RelationId, Source, TABLE_OID};
+use crate::catalog::definition::{Rows, TableDef};
+use crate::parser::ast::{LockStrength, LockWait};
+use crate::types::{Kind, table};
+use base::{Error, Result, sqlstate};
+use std::collections::BTreeSet;
+
+impl Encoder<'_> {
+    /// Writes a node, given the columns that are read above it. Errors: `54001` where nodes are nested too deep.
+    pub(super) fn node(&mut self, node: &Node, needed: &Columns) -> Result<At> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(Error::statement(sqlstate::STATEMENT_TOO_COMPLEX, "the statement's plan is nested too deeply")
+                .detail(format!("Nodes of a plan can be nested {DEPTH_MAX} levels deep, subqueries included.")));
+        }
+        let at = self.written(node, needed);
+        self.depth -= 1;
+        at
+    }
+
+    pub(super) fn written(&mut self, node: &Node, needed: &Columns) -> Result<At> {
+        let state = self.new_state();
+        Ok(match node {
+            Node::Nothing => Nothing {}.write(&mut self.plan, state),
+            Node::Once { filter } => {
+                let filter = self.condition(filter)?;
+                Once { filter }.write(&mut self.plan, state)
+            }
+            Node::Values { output, rows } => {
+                let mut programs = Vec::with_capacity(rows.len());
+                for row in rows {
+                    let mut code = Code::new();
+                    for (index, expr) in row.iter().enumerate() {
+                        let column = Column { relation: *output, column: index as u16 };
+                        if needed.contains(&column) {
+                            self.expr(&mut code, expr)?;
+                            let register = self.register(column)?;
+                            code.step_half(Step::Store, register);
+                        }
+                    }
+                    programs.push(code.finish(&mut self.plan).0);
+                }
+                let rows = self.plan.list(&programs).0;
+                let buffer = self.new_buffer();
+                Values { rows, buffer }.write(&mut self.plan, state)
+            }
+            Node::Function { relation, call, set, ordinality, filter, .. } => {
+                self.function(*relation, call, *set, *ordinality, filter, needed, state)?
+            }
+            Node::View { relation, table, filter, .. } => {
+                let mut read = needed.clone();
+                self.reads(filter, &mut read);
+                let columns = self.scanned(*relation, table, &read)?;
+                let types: Vec<u32> = table.columns.iter().map(|column| column.ty.oid.0).collect();
+                let provider = match table.rows {
+                    Rows::Made(provider) => provider,
+                    _ => u32::MAX,
+                };
+                let record = ViewScan {
+                    provider,
+                    types: self.plan.list(&types).0,
+                    columns,
+                    buffer: self.new_buffer(),
+                    filter: self.condition(filter)?,
+                    table_register: self.maybe_register(*relation, TABLE_OID, &read)?,
+                    table: table.oid.0,
+                };
+                record.write(&mut self.plan, state)
+            }
+            Node::SeqScan { relation, table, filter, .. } => {
+                self.flags |= flags::READS;
+                let mut read = needed.clone();
+                self.reads(filter, &mut read);
+                let columns = self.scanned(*relation, table, &read)?;
+                let record = SeqScan {
+                    storage: storage(table).0,
+                    kinds: self.kinds(table),
+                    columns,
+                    buffer: self.new_buffer(),
+                    filter: self.condition(filter)?,
+                    row_register: self.maybe_register(*relation, ROW_ID, &read)?,
+                    table_register: self.maybe_register(*relation, TABLE_OID, &read)?,
+                    table: table.oid.0,
+                };
+                record.write(&mut self.plan, state)
+            }
+            Node::IndexScan(scan) => self.index_scan(scan, needed, state)?,
+            Node::Filter { child, condition } => {
+                let mut read = needed.clone();
+                self.reads(condition, &mut read);
+                let child = self.node(child, &read)?.0;
+                let condition = self.condition(condition)?;
+                Filter { child, condition }.write(&mut self.plan, state)
+            }
+            Node::Project { child, relation, targets } => self.project(child, *relation, targets, needed, state)?,
+            Node::NestedLoop { join, outer, inner, condition } => {
+                let mut read = needed.clone();
+                self.reads(condition, &mut read);
+                let mut outer_read = read.clone();
+                self.all_reads(inner, &mut outer_read);
+                let outer = self.node(outer, &outer_read)?.0;
+                let inner_at = self.node(inner, &read)?.0;
+                let nulls = self.saved(inner, needed)?;
+                let condition = self.condition(condition)?;
+                NestedLoop { join: *join as u32, outer, inner: inner_at, condition, nulls }.write(&mut self.plan, state)
+            }
+            Node::HashJoin { join, outer, inner, keys, condition } => {
+                let mut read = needed.clone();
+                self.reads(condition, &mut read);
+                let above = read.clone();
+                for (left, right, _) in keys {
+                    columns_in(left, &self.tree.subplans, &mut read);
+                    columns_in(right, &self.tree.subplans, &mut read);
+                }
+                let outer_at = self.node(outer, &read)?.0;
+                let inner_at = self.node(inner, &read)?.0;
+                let left: Vec<Expr> = keys.iter().map(|(left, ..)| left.clone()).collect();
+                let right: Vec<Expr> = keys.iter().map(|(_, right, _)| right.clone()).collect();
+                let kinds: Vec<u32> = keys.iter().map(|(.., kind)| *kind as u32).collect();
+                let record = HashJoin {
+                    join: *join as u32,
+                    outer: outer_at,
+                    inner: inner_at,
+                    outer_keys: self.values(&left)?,
+                    inner_keys: self.values(&right)?,
+                    kinds: self.plan.list(&kinds).0,
+                    condition: self.condition(condition)?,
+                    saved: self.saved(inner, &above)?,
+                    nulls: self.saved(inner, needed)?,
+                    outer_nulls: self.saved(outer, needed)?,
+                    buffer: self.new_buffer(),
+                };
+                record.write(&mut self.plan, state)
+            }
+            Node::Sort { child, keys, bound } => self.sort(child, keys, bound.as_ref(), needed, state)?,
+            Node::Limit { child, count, offset } => {
+                let child = self.node(child, needed)?.0;
+                let count = count.as_ref().map_or(Ok(0), |expr| self.program(expr))?;
+                let offset = offset.as_ref().map_or(Ok(0), |expr| self.program(expr))?;
+                Limit { child, count, offset }.write(&mut self.plan, state)
+            }
+            Node::Aggregate { child, grouping } => self.aggregate(child, grouping, needed, state)?,
+            Node::Distinct { child, keys } => {
+                let (child, keys) = self.keyed(child, keys, needed)?;
+                let buffer = self.new_buffer();
+                Distinct { child, keys, buffer }.write(&mut self.plan, state)
+            }
+            Node::Append { relation, children } => {
+                let mut written = Vec::with_capacity(children.len());
+                // All children must set the same registers, so they are given before any of them is written.
+                for column in needed.iter().filter(|column| column.relation == *relation) {
+                    self.register(*column)?;
+                }
+                for child in children {
+                    written.push(self.node(child, needed)?.0);
+                }
+                let children = self.plan.list(&written).0;
+                Append { children }.write(&mut self.plan, state)
+            }
+            Node::SetOperation { except, all, relation, left, right, keys } => {
+                let mut read = needed.clone();
+                for (expr, _) in keys {
+                    columns_in(expr, &self.tree.subplans, &mut read);
+                }
+                for column in read.iter().filter(|column| column.relation == *relation) {
+                    self.register(*column)?;
+                }
+                let left = self.node(left, &read)?.0;
+                let right = self.node(right, &read)?.0;
+                let record = SetOperation {
+                    operation: u32::from(*except) + 2 * u32::from(*all),
+                    left,
+                    right,
+                    keys: self.key_list(keys)?,
+                    buffer: self.new_buffer(),
+                };
+                record.write(&mut self.plan, state)
+            }
+            Node::Materialize { child } => {
+                let at = self.node(child, needed)?.0;
+                let saved = self.saved(child, needed)?;
+                let buffer = self.new_buffer();
+                Materialize { child: at, saved, buffer }.write(&mut self.plan, state)
+            }
+            Node::CommonScan { relation, common, filter, .. } => {
+                let mut read = needed.clone();
+                self.reads(filter, &mut read);
+                let mut pairs = Vec::new();
+                for column in read.iter().filter(|column| column.relation == *relation) {
+                    pairs.extend([u32::from(column.column), u32::from(self.register(*column)?)]);
+                }
+                let columns = self.plan.list(&pairs).0;
+                let filter = self.condition(filter)?;
+                CommonScan { common: (*common).into(), columns, filter }.write(&mut self.plan, state)
+            }
+            Node::LockRows { child, locks } => {
+                self.flags |= flags::WRITES | flags::READS;
+                let mut read = needed.clone();
+                read.extend(locks.iter().map(|lock| Column { relation: lock.relation, column: ROW_ID }));
+                let child = self.node(child, &read)?.0;
+                let mut words = Vec::with_capacity(locks.len() * 4);
+                for lock in locks {
+                    let Source::Table(table) = &self.bound.relations[lock.relation as usize].source else { continue };
+                    let register = self.register(Column { relation: lock.relation, column: ROW_ID })?;
+                    let strength = match lock.strength {
+                        LockStrength::KeyShare => 0,
+                        LockStrength::Share => 1,
+                        LockStrength::NoKeyUpdate => 2,
+                        LockStrength::Update => 3,
+                    };
+                    let wait = match lock.wait {
+                        LockWait::Wait => 0,
+                        LockWait::Error => 1,
+                        LockWait::Skip => 2,
+                    };
+                    words.extend([register.into(), storage(table).0, strength, wait]);
+                }
+                let locks = self.plan.list(&words).0;
+                LockRows { child, locks, scans: 0 }.write(&mut self.plan, state)
+            }
+            Node::Modify(modify) => self.modify(modify, needed, state)?,
+        })
+    }
+
+    pub(super) fn maybe_register(&mut self, relation: RelationId, column: u16, read: &Columns) -> Result<u32> {
+        let column = Column { relation, column };
+        match read.contains(&column) {
+            true => Ok(u32::from(self.register(column)?) + 1),
+            false => Ok(0),
+        }
+    }
+
+    /// Pairs of column and register for a scan.
+    pub(super) fn scanned(&mut self, relation: RelationId, table: &TableDef, read: &Columns) -> Result<u32> {
+        let mut pairs = Vec::new();
+        for column in read.iter().filter(|column| column.relation == relation) {
+            if usize::from(column.column) < table.columns.len() {
+                pairs.extend([u32::from(column.column), u32::from(self.register(*column)?)]);
+            }
+        }
+        Ok(self.plan.list(&pairs).0)
+    }
+
+    pub(super) fn kinds(&mut self, table: &TableDef) -> u32 {
+        let kinds: Vec<u32> = table.columns.iter().map(|column| table::kind(column.ty.oid) as u32).collect();
+        self.plan.list(&kinds).0
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn function(
+        &mut self,
+        relation: RelationId,
+        call: &Expr,
+        set: bool,
+        ordinality: bool,
+        filter: &[Expr],
+        needed: &Columns,
+        state: u32,
+    ) -> Result<At> {
+        let mut read = needed.clone();
+        self.reads(filter, &mut read);
+        let output = Column { relation, column: 0 };
+        let mut record = FunctionScan {
+            op: 0xFFFF,
+            kind: table::kind(call.ty.oid) as u32,
+            output: self.maybe_register(relation, 0, &read)?,
+            ordinal: if ordinality { self.maybe_register(relation, 1, &read)? } else { 0 },
+            buffer: self.new_buffer(),
+            ..FunctionScan::default()
+        };
+        match (&call.kind, set) {
+            (ExprKind::Call(call), true) => {
+                record.op = call.op as u32;
+                record.count = call.arguments.len() as u32;
+                record.arguments = self.values(&call.arguments)?;
+            }
+            _ => {
+                let mut code = Code::new();
+                self.expr(&mut code, call)?;
+                let register = self.register(output)?;
+                code.step_half(Step::Store, register);
+                record.arguments = code.finish(&mut self.plan).0;
+            }
+        }
+        record.filter = self.condition(filter)?;
+        Ok(record.write(&mut self.plan, state))
+    }
+
+    pub(super) fn index_scan(&mut self, scan: &tree::IndexScan, needed: &Columns, state: u32) -> Result<At> {
+        self.flags |= flags::READS;
+        let mut read = needed.clone();
+        self.reads(&scan.filter, &mut read);
+        let columns = self.scanned(scan.relation, &scan.table, &read)?;
+        let Some(index) = scan.table.index(scan.index) else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an index is not there"));
+        };
+        let key = index_key(&scan.table, index);
+        let bound = |encoder: &mut Self, bound: &tree::Bound| match bound {
+            Some((expr, _)) => encoder.program(expr),
+            None => Ok(0),
+        };
+        let excluded = |bound: &tree::Bound| bound.as_ref().is_some_and(|(_, within)| !within);
+        let record = IndexScan {
+            storage: storage(&scan.table).0,
+            kinds: self.kinds(&scan.table),
+            columns,
+            buffer: self.new_buffer(),
+            filter: self.condition(&scan.filter)?,
+            row_register: self.maybe_register(scan.relation, ROW_ID, &read)?,
+            table_register: self.maybe_register(scan.relation, TABLE_OID, &read)?,
+            table: scan.table.oid.0,
+            index: index.storage.0,
+            key: self.plan.list(&key).0,
+            equal: self.values(&scan.equal)?,
+            equal_count: scan.equal.len() as u32,
+            low: bound(self, &scan.low)?,
+            high: bound(self, &scan.high)?,
+            flags: u32::from(excluded(&scan.low))
+                | u32::from(excluded(&scan.high)) << 1
+                | u32::from(scan.single) << 3,
+        };
+        Ok(record.write(&mut self.plan, state))
+    }
+
+    pub(super) fn project(
+        &mut self,
+        child: &Node,
+        relation: RelationId,
+        targets: &[Expr],
+        needed: &Columns,
+        state: u32,
+    ) -> Result<At> {
+        let mut produced = BTreeSet::new();
+        child.produced(&mut produced);
+        let mut read: Columns = needed.iter().filter(|column| column.relation != relation).copied().collect();
+        let mut computed = Vec::new();
+        for (index, expr) in targets.iter().enumerate() {
+            let column = Column { relation, column: index as u16 };
+            if !needed.contains(&column) {
+                continue;
+            }
+            columns_in(expr, &self.tree.subplans, &mut read);
+            match expr.kind {
+                // A register that others have been told of already cannot be shared any more.
+                ExprKind::Column(source)
+                    if produced.contains(&source.relation) && !self.registers.contains_key(&column) =>
+                {
+                    self.aliases.insert(column, source);
+                }
+                _ => computed.push((column, expr)),
+            }
+        }
+        let child_at = self.node(child, &read)?;
+        if computed.is_empty() {
+            return Ok(child_at);
+        }
+        let mut code = Code::new();
+        for (column, expr) in computed {
+            self.expr(&mut code, expr)?;
+            let register = self.register(column)?;
+            code.step_half(Step::Store, register);
+        }
+        let program = code.finish(&mut self.plan).0;
+        let buffer = self.new_buffer();
+        Ok(Project { child: child_at.0, program, buffer }.write(&mut self.plan, state))
+    }
+
+    /// Pairs of register and kind; the expressions are columns.
+    pub(super) fn key_list(&mut self, keys: &[(Expr, Kind)]) -> Result<u32> {
+        let mut words = Vec::with_capacity(keys.len() * 2);
+        for (expr, kind) in keys {
+            let ExprKind::Column(column) = expr.kind else {
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a key is no column"));
+            };
+            words.extend([u32::from(self.register(column)?), *kind as u32]);
+        }
+        Ok(self.plan.list(&words).0)
+    }
+
+    pub(super) fn keyed(&mut self, child: &Node, keys: &[(Expr, Kind)], needed: &Columns) -> Result<(u32, u32)> {
+        let mut read = needed.clone();
+        for (expr, _) in keys {
+            columns_in(expr, &self.tree.subplans, &mut read);
+        }
+        let child = self.node(child, &read)?.0;
+        Ok((child, self.key_list(keys)?))
+    }
+
+    pub(super) fn sort(
+        &mut self,
+        child: &Node,
+        keys: &[Key],
+        bound: Option<&Expr>,
+        needed: &Columns,
+        state: u32,
+    ) -> Result<At> {
+        let mut read = needed.clone();
+        for key in keys {
+            columns_in(&key.expr, &self.tree.subplans, &mut read);
+        }
+        let at = self.node(child, &read)?.0;
+        let mut words = Vec::with_capacity(keys.len() * 3);
+        for key in keys {
+            let ExprKind::Column(column) = key.expr.kind else {
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a sort key is no column"));
+            };
+            let direction = u32::from(key.descending) + 2 * u32::from(key.nulls_first);
+            words.extend([u32::from(self.register(column)?), key.kind as u32, direction]);
+        }
+        let record = Sort {
+            child: at,
+            keys: self.plan.list(&words).0,
+            saved: self.saved(child, &read)?,
+            bound: bound.map_or(Ok(0), |bound| self.program(bound))?,
+            buffer: self.new_buffer(),
+        };
+        Ok(record.write(&mut self.plan, state))
+    }
+
+    pub(super) fn aggregate(
+        &mut self,
+        child: &Node,
+        grouping: &crate::bind::tree::Grouping,
+        needed: &Columns,
+        state: u32,
+    ) -> Result<At> {
+        let mut produced = BTreeSet::new();
+        child.produced(&mut produced);
+        let mut read = Columns::new();
+        self.reads(&grouping.keys, &mut read);
+        for call in &grouping.aggregates {
+            self.reads(&call.arguments, &mut read);
+            call.order_by.iter().for_each(|(expr, ..)| columns_in(expr, &self.tree.subplans, &mut read));
+            call.filter.iter().for_each(|expr| columns_in(expr, &self.tree.subplans, &mut read));
+        }
+        // Keys that are no plain columns are computed before rows are grouped.
+        let mut computed = Vec::new();
+        for (index, key) in grouping.keys.iter().enumerate() {
+            let column = Column { relation: grouping.relation, column: index as u16 };
+            match key.kind {
+                ExprKind::Column(source) if produced.contains(&source.relation) => {
+                    self.aliases.insert(column, source);
+                }
+                _ => computed.push((column, key)),
+            }
+        }
+        let mut child_at = self.node(child, &read)?;
+        if !computed.is_empty() {
+            let mut code = Code::new();
+            for (column, key) in computed {
+                self.expr(&mut code, key)?;
+                let register = self.register(column)?;
+                code.step_half(Step::Store, register);
+            }
+            let program = code.finish(&mut self.plan).0;
+            let (buffer, project) = (self.new_buffer(), self.new_state());
+            child_at = Project { child: child_at.0, program, buffer }.write(&mut self.plan, project);
+        }
+        let mut keys = Vec::with_capacity(grouping.keys.len() * 2);
+        for (index, key) in grouping.keys.iter().enumerate() {
+            let column = Column { relation: grouping.relation, column: index as u16 };
+            keys.extend([u32::from(self.register(column)?), table::kind(key.ty.oid) as u32]);
+        }
+        let mut aggregates = Vec::with_capacity(grouping.aggregates.len());
+        for (index, call) in grouping.aggregates.iter().enumerate() {
+            let column =
+                Column { relation: grouping.relation, column: (grouping.keys.len() + index) as u16 };
+            if !needed.contains(&column) {
+                continue;
+            }
+            let kinds: Vec<u32> = call.arguments.iter().map(|expr| table::kind(expr.ty.oid) as u32).collect();
+            let order: Vec<Expr> = call.order_by.iter().map(|(expr, ..)| expr.clone()).collect();
+            let order_keys: Vec<u32> = call
+                .order_by
+                .iter()
+                .flat_map(|(expr, descending, nulls_first)| {
+                    [
+                        table::kind(expr.ty.oid) as u32,
+                        u32::from(*descending) + 2 * u32::from(*nulls_first),
+                    ]
+                })
+                .collect();
+            let record = AggregateRecord {
+                op: call.aggregate.op as u32,
+                argument: call.aggregate.argument.0,
+                arguments: self.values(&call.arguments)?,
+                count: call.arguments.len() as u32,
+                kinds: self.plan.list(&kinds).0,
+                filter: call.filter.as_ref().map_or(Ok(0), |filter| self.program(filter))?,
+                distinct: u32::from(call.distinct),
+                order: self.values(&order)?,
+                order_keys: self.plan.list(&order_keys).0,
+                register: self.register(column)?.into(),
+            };
+            aggregates.push(record.write(&mut self.plan).0);
+        }
+        let record = Aggregate {
+            child: child_at.0,
+            keys: self.plan.list(&keys).0,
+            aggregates: self.plan.list(&aggregates).0,
+            grouped: u32::from(grouping.grouped),
+            buffer: self.new_buffer(),
+        };
+        Ok(record.write(&mut self.plan, state))
+    }
+}
