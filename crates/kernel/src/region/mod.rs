@@ -39,7 +39,7 @@ pub const BASE: usize = 0x2000_0000_0000;
 const HEAP_OFFSET: usize = 8 << 30;
 const HEADER_BYTES: usize = 16 << 10;
 const MAGIC: u64 = 0x4745_4152_424f_5801;
-const TABLES_MAX: usize = 64;
+const TABLES_MAX: usize = 192;
 const ROOTS_MAX: usize = 16;
 
 /// Types that may lie in the region.
