@@ -65,8 +65,17 @@ table! {
     NULL_VALUE_NOT_ALLOWED "22004" "null_value_not_allowed" "Null where a value must be.";
     INVALID_DATETIME_FORMAT "22007" "invalid_datetime_format" "The text is no date or time.";
     DATETIME_FIELD_OVERFLOW "22008" "datetime_field_overflow" "A date or time out of range.";
+    INVALID_TIME_ZONE_DISPLACEMENT "22009" "invalid_time_zone_displacement_value" "A time zone's offset out of range.";
+    SUBSTRING_ERROR "22011" "substring_error" "A substring of a negative length.";
     DIVISION_BY_ZERO "22012" "division_by_zero" "Division by zero.";
+    INVALID_ARGUMENT_FOR_LOGARITHM "2201E" "invalid_argument_for_logarithm" "A logarithm of zero or less.";
+    INVALID_ARGUMENT_FOR_POWER_FUNCTION "2201F" "invalid_argument_for_power_function" "A power that is no real number.";
+    INVALID_ROW_COUNT_IN_LIMIT "2201W" "invalid_row_count_in_limit_clause" "A LIMIT below zero.";
+    INVALID_ROW_COUNT_IN_OFFSET "2201X" "invalid_row_count_in_result_offset_clause" "An OFFSET below zero.";
+    INVALID_ESCAPE_CHARACTER "22019" "invalid_escape_character" "An escape of more than one character.";
     INVALID_PARAMETER_VALUE "22023" "invalid_parameter_value" "A setting or argument out of its range.";
+    INVALID_ESCAPE_SEQUENCE "22025" "invalid_escape_sequence" "A pattern that ends in its escape.";
+    ARRAY_SUBSCRIPT_ERROR "2202E" "array_subscript_error" "A subscript or dimension that does not fit the array.";
     INVALID_TEXT_REPRESENTATION "22P02" "invalid_text_representation" "The text is no value of the type.";
     INVALID_BINARY_REPRESENTATION "22P03" "invalid_binary_representation" "The bytes are no value of the type.";
     BAD_COPY_FILE_FORMAT "22P04" "bad_copy_file_format" "COPY data that does not fit the table.";

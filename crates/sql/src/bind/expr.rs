@@ -17,7 +17,7 @@ use crate::types::cast::Context;
 use crate::types::function::{Function, Volatility};
 use crate::types::op::Op;
 use crate::types::resolve::{self, Callable, Resolved};
-use crate::types::{Kind, Oid, Type, table, typmod};
+use crate::types::{Datum, Kind, Oid, Type, table, typmod};
 use crate::lexer::literal::{self, Number};
 use base::{Error, Result, sqlstate};
 
@@ -263,6 +263,11 @@ impl Binder<'_> {
             Ast::Field(..) => return Err(self.unsupported("a field of a composite value", at)),
             Ast::Collate(operand, path) => {
                 let operand = self.expr(operand, scope, clause)?;
+                if !table::is_collatable(operand.ty.oid) {
+                    let ty = typmod::format_type(Type::plain(operand.ty.oid));
+                    let message = format!("collations are not supported by type {ty}");
+                    return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).at(self.position(at)));
+                }
                 match path.last().map_or("", |name| name.text) {
                     "C" | "POSIX" | "default" | "ucs_basic" => operand,
                     other => {
@@ -479,7 +484,8 @@ impl Binder<'_> {
         }
         let types: Vec<Oid> = arguments.iter().map(|argument| argument.ty.oid).collect();
         let in_catalog = before.last().is_none_or(|schema| schema.text == "pg_catalog");
-        let callable = match in_catalog {
+        let known = in_catalog && (before.is_empty() || !crate::types::function::by_name(last.text).is_empty() || is_aggregate);
+        let callable = match known {
             true => resolve::resolve_function(last.text, &types),
             false => {
                 let types: Vec<_> = types.iter().map(|&oid| typmod::format_type(Type::plain(oid))).collect();
@@ -514,6 +520,11 @@ impl Binder<'_> {
                     return refuse("FILTER");
                 }
                 match callable {
+                    // What type it is is known now.
+                    Callable::Function(function) if function.row.op == Op::TypeOf => {
+                        let oid = types.first().copied().unwrap_or(Oid::UNKNOWN);
+                        Ok((Expr::constant(Constant::of(Datum::Int(oid.0.into())), Type::plain(Oid::REGTYPE)), false))
+                    }
                     Callable::Function(function) => {
                         let set = function.row.returns_set;
                         Ok((self.resolved_call(function, arguments, at)?, set))

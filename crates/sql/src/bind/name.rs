@@ -23,7 +23,6 @@ fn figure<'a>(expr: &Expr<'a>) -> Option<(&'a str, bool)> {
             Some(better @ (_, true)) => Some(better),
             _ => target.path.last().map(|name| (name.text, false)),
         },
-        ExprKind::Bool(_) => Some(("bool", false)),
         ExprKind::Exists(_) => good("exists"),
         ExprKind::ArrayQuery(_) => good("array"),
         ExprKind::Subquery(query) => match query.body {

@@ -121,8 +121,8 @@ impl Exec<'_> {
         let mut left = match self.take(node) {
             State::Limit { left } => left,
             _ => {
-                let offset = self.count(record.offset, "OFFSET", sqlstate::INVALID_PARAMETER_VALUE)?.unwrap_or(0);
-                let left = self.count(record.count, "LIMIT", sqlstate::INVALID_PARAMETER_VALUE)?.unwrap_or(u64::MAX);
+                let offset = self.count(record.offset, "OFFSET", sqlstate::INVALID_ROW_COUNT_IN_OFFSET)?.unwrap_or(0);
+                let left = self.count(record.count, "LIMIT", sqlstate::INVALID_ROW_COUNT_IN_LIMIT)?.unwrap_or(u64::MAX);
                 if left > 0 {
                     for _ in 0..offset {
                         self.breath()?;

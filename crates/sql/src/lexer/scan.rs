@@ -402,7 +402,7 @@ fn number(text: &str, start: usize) -> Result<(TokenKind, usize)> {
         end = exponent;
     }
     if bytes.get(end).is_some_and(|&byte| class(byte) == Class::Letter) {
-        return Err(error_near(text, "trailing junk after numeric literal", start, character_end(text, end)));
+        return Err(error_near(text, "trailing junk after numeric literal", start, word_end(bytes, end)));
     }
     Ok((kind, end))
 }
@@ -416,7 +416,7 @@ fn dollar(text: &str, start: usize) -> Result<(TokenKind, usize)> {
             end += 1;
         }
         if bytes.get(end).is_some_and(|&byte| class(byte) == Class::Letter) {
-            return Err(error_near(text, "trailing junk after parameter", start, character_end(text, end)));
+            return Err(error_near(text, "trailing junk after parameter", start, word_end(bytes, end)));
         }
         return Ok((TokenKind::Parameter, end));
     }
@@ -482,10 +482,6 @@ fn quoted_name_end(text: &str, start: usize) -> Result<usize> {
             Some(_) => at += 1,
         }
     }
-}
-
-fn character_end(text: &str, at: usize) -> usize {
-    at + text[at..].chars().next().map_or(0, char::len_utf8)
 }
 
 /// The place of a byte as clients are told it: a count of characters, from one.

@@ -103,9 +103,9 @@ fn bad_texts_are_refused_as_postgresql_does() {
         ("select $ 1", "syntax error at or near \"$\"", 8),
         ("select a{b", "syntax error at or near \"{\"", 9),
         ("select 12e+", "trailing junk after numeric literal at or near \"12e+\"", 8),
-        ("select 123abc", "trailing junk after numeric literal at or near \"123a\"", 8),
-        ("select 0x1F", "trailing junk after numeric literal at or near \"0x\"", 8),
-        ("select 1_000", "trailing junk after numeric literal at or near \"1_\"", 8),
+        ("select 123abc", "trailing junk after numeric literal at or near \"123abc\"", 8),
+        ("select 0x1F", "trailing junk after numeric literal at or near \"0x1F\"", 8),
+        ("select 1_000", "trailing junk after numeric literal at or near \"1_000\"", 8),
         ("select $1a", "trailing junk after parameter at or near \"$1a\"", 8),
         ("select 'ä', {", "syntax error at or near \"{\"", 13),
     ];

@@ -386,7 +386,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             _ => {
                 let primary = self.primary()?;
-                self.suffixes(primary)
+                let subscripts = matches!(tok.token.kind, TokenKind::ParenOpen | TokenKind::Parameter)
+                    || matches!(primary.kind, ExprKind::Column(_));
+                self.suffixes(primary, subscripts)
             }
         }
     }
@@ -402,11 +404,11 @@ impl<'t, 'a> Parser<'t, 'a> {
         let tok = self.next()?;
         let text = self.keep(&format!("-{}", tok.token.text(self.text())));
         let number = self.make(ExprKind::Number(text), at)?;
-        self.suffixes(number)
+        self.suffixes(number, false)
     }
 
-    /// What sticks to an operand: `[ ]`, `::`, `.`.
-    fn suffixes(&mut self, mut operand: Expr<'a>) -> Result<Expr<'a>> {
+    /// What sticks to an operand: `::`, `.`, and `[ ]` if it takes subscripts.
+    fn suffixes(&mut self, mut operand: Expr<'a>, subscripts: bool) -> Result<Expr<'a>> {
         loop {
             let tok = self.peek()?;
             let at = tok.token.start;
@@ -418,7 +420,8 @@ impl<'t, 'a> Parser<'t, 'a> {
                     let operand = self.node(operand);
                     self.make(ExprKind::Cast { operand, target }, at)?
                 }
-                TokenKind::BracketOpen => {
+                // Only a name, a parameter and what stands in parentheses can be subscripted.
+                TokenKind::BracketOpen if subscripts && !matches!(operand.kind, ExprKind::Cast { .. }) => {
                     self.next()?;
                     if self.is_kind(TokenKind::Colon)? {
                         return Err(self.unsupported("an array slice", at));

@@ -101,6 +101,69 @@ pub trait Output {
     fn copy_done(&mut self);
 }
 
+/// An output for `Execute`: what rows look like was told by `Describe`, or nobody asked.
+pub(crate) struct Undescribed<'o, O>(pub(crate) &'o mut O);
+
+impl<O: Output> Output for Undescribed<'_, O> {
+    fn columns<'c>(&mut self, _: impl Iterator<Item = Column<'c>>) {}
+
+    fn begin_row(&mut self) {
+        self.0.begin_row();
+    }
+
+    fn null(&mut self) {
+        self.0.null();
+    }
+
+    fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        self.0.value(write)
+    }
+
+    fn end_row(&mut self) -> Result<()> {
+        self.0.end_row()
+    }
+
+    fn abandon_row(&mut self) {
+        self.0.abandon_row();
+    }
+
+    fn complete(&mut self, tag: Tag) {
+        self.0.complete(tag);
+    }
+
+    fn empty_query(&mut self) {
+        self.0.empty_query();
+    }
+
+    fn suspended(&mut self) {
+        self.0.suspended();
+    }
+
+    fn notice(&mut self, level: MessageLevel, message: &Error) {
+        self.0.notice(level, message);
+    }
+
+    fn copy_in(&mut self, format: CopyFormat, columns: usize) -> Result<()> {
+        self.0.copy_in(format, columns)
+    }
+
+    fn copied(&mut self, take: impl FnOnce(&[u8]) -> Result<()>) -> Result<bool> {
+        self.0.copied(take)
+    }
+
+    fn copy_out(&mut self, format: CopyFormat, columns: usize) {
+        self.0.copy_out(format, columns);
+    }
+
+    fn copy_row(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        self.0.copy_row(write)
+    }
+
+    fn copy_done(&mut self) {
+        self.0.copy_done();
+    }
+}
+
 /// An output that nobody reads: rows are counted and dropped.
 #[derive(Debug, Default)]
 pub struct NoData {

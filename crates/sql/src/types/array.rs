@@ -347,7 +347,7 @@ fn parse_dimensions<'t>(text: &'t str, malformed: &dyn Fn(String) -> Error) -> R
         let (lower, upper) = (bound(lower)?, bound(upper)?);
         if upper < lower {
             let message = "upper bound cannot be less than lower bound";
-            return Err(Error::statement(super::conditions::ARRAY_SUBSCRIPT_ERROR, message));
+            return Err(Error::statement(base::sqlstate::ARRAY_SUBSCRIPT_ERROR, message));
         }
         let length = u32::try_from(i64::from(upper) - i64::from(lower) + 1).unwrap_or(u32::MAX);
         dimensions.push(Dimension { length, lower });

@@ -8,7 +8,7 @@
 //! 2. The escape character is a backslash; [`translate_escape`] rewrites a pattern that has another one.
 //! 3. `ILIKE` folds ASCII letters only: see [`text`](super::text).
 
-use super::conditions::{INVALID_ESCAPE_CHARACTER, INVALID_ESCAPE_SEQUENCE};
+use base::sqlstate::{INVALID_ESCAPE_CHARACTER, INVALID_ESCAPE_SEQUENCE};
 use super::text::characters;
 use base::{Error, Result};
 

@@ -26,7 +26,6 @@ pub mod aggregate;
 pub mod array;
 pub mod cast;
 pub mod compare;
-mod conditions;
 pub mod context;
 pub mod datetime;
 pub mod datum;

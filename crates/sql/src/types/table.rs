@@ -43,6 +43,11 @@ impl fmt::Debug for Oid {
     }
 }
 
+/// True if values of the type are compared by a collation: texts.
+pub fn is_collatable(oid: Oid) -> bool {
+    matches!(oid, Oid::TEXT | Oid::VARCHAR | Oid::BPCHAR | Oid::NAME | Oid::UNKNOWN)
+}
+
 /// How a type's values are represented, in memory, in rows and in keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]

@@ -73,7 +73,7 @@ pub fn substring(text: &[u8], start: i64, count: Option<i64>) -> Result<&[u8]> {
     let end = match count {
         None => i64::MAX,
         Some(count) if count < 0 => {
-            return Err(Error::statement(super::conditions::SUBSTRING_ERROR, "negative substring length not allowed"));
+            return Err(Error::statement(base::sqlstate::SUBSTRING_ERROR, "negative substring length not allowed"));
         }
         Some(count) => start.saturating_add(count),
     };

@@ -107,7 +107,7 @@ fn concatenate<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
         return Ok(args[0]);
     }
     let incompatible = |detail: &str| {
-        Error::statement(crate::types::conditions::ARRAY_SUBSCRIPT_ERROR, "cannot concatenate incompatible arrays")
+        Error::statement(base::sqlstate::ARRAY_SUBSCRIPT_ERROR, "cannot concatenate incompatible arrays")
             .detail(detail)
     };
     let (a, b) = (first.dimensions(), second.dimensions());

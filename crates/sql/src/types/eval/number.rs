@@ -1,7 +1,7 @@
 //! Integers, floats and numerics: arithmetic, functions, and the casts between them.
 
 use super::unknown;
-use crate::types::conditions::{INVALID_ARGUMENT_FOR_LOGARITHM, INVALID_ARGUMENT_FOR_POWER_FUNCTION};
+use base::sqlstate::{INVALID_ARGUMENT_FOR_LOGARITHM, INVALID_ARGUMENT_FOR_POWER_FUNCTION};
 use crate::types::numeric::Numeric;
 use crate::types::op::Op;
 use crate::types::{Datum, EvalCtx, float, int};

@@ -6,7 +6,7 @@
 
 use super::arithmetic::{Rounding, divide_rounded, division_by_zero};
 use super::{DISPLAY_SCALE_MAX, Numeric, SIGNIFICANT_DIGITS_MIN, overflow, power_of_ten};
-use crate::types::conditions::{INVALID_ARGUMENT_FOR_LOGARITHM, INVALID_ARGUMENT_FOR_POWER_FUNCTION};
+use base::sqlstate::{INVALID_ARGUMENT_FOR_LOGARITHM, INVALID_ARGUMENT_FOR_POWER_FUNCTION};
 use base::{Error, Result};
 use num_bigint::{BigInt, Sign};
 
