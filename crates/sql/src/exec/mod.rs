@@ -9,9 +9,10 @@
 //! |---|---|
 //! | [`value`] | values and where their bytes are |
 //! | [`eval`] | programs |
+//! | [`access`] | what stored tables are read and written with |
 //! | [`around`] | session, catalog, time |
 //! | [`store`] | rows that are kept |
-//! | [`scan`], [`join`], [`sort`], [`aggregate`], [`set`] | nodes |
+//! | [`scan`], [`stored`], [`join`], [`sort`], [`aggregate`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
 //!
 //! Rules
@@ -19,6 +20,7 @@
 //! 2. Every few hundred rows the executor looks for interrupts and lets others run ([`Exec::breathe`]).
 //! 3. Memory that grows with data is asked for, never assumed: a refusal is `53200`.
 
+pub mod access;
 pub mod aggregate;
 pub mod around;
 pub mod eval;
@@ -27,6 +29,7 @@ pub mod scan;
 pub mod set;
 pub mod sort;
 pub mod store;
+pub mod stored;
 pub mod subplan;
 pub mod value;
 
@@ -34,6 +37,7 @@ use crate::plan::Plan;
 use crate::plan::blob::At;
 use crate::plan::record::NodeKind;
 use crate::types::{Arena, Datum};
+use access::Tables;
 use around::Around;
 use base::{Error, Result, sqlstate};
 use value::{Memory, Value};
@@ -58,6 +62,8 @@ pub struct Exec<'e> {
     commons: At,
     /// How many rows a statement has changed.
     changed: u64,
+    /// What stored tables are read and written with; none if the plan uses none.
+    tables: Option<Tables<'e>>,
 }
 
 /// What a node remembers between two rows.
@@ -70,6 +76,10 @@ enum State {
     Done,
     /// How far it has come.
     At(u64),
+    /// A scan of a heap.
+    Seq(Box<stored::SeqState>),
+    /// A scan by an index.
+    Index(Box<stored::IndexState>),
     /// Rows of a view.
     View(Box<scan::ViewState>),
     /// A function that gives a set.
@@ -104,7 +114,7 @@ pub fn breathe() -> Result<()> {
 
 impl<'e> Exec<'e> {
     /// An execution that has not begun. `parameters` gives the value of each of the plan's parameters.
-    pub fn new(plan: Plan<'e>, around: &'e Around<'e>) -> Exec<'e> {
+    pub fn new(plan: Plan<'e>, around: &'e Around<'e>, tables: Option<Tables<'e>>) -> Exec<'e> {
         let header = plan.header();
         let mut states = Vec::with_capacity(header.states as usize);
         states.resize_with(header.states as usize, State::default);
@@ -129,6 +139,7 @@ impl<'e> Exec<'e> {
             subplans: At(header.subplans),
             commons: At(header.commons),
             changed: 0,
+            tables,
         }
     }
 
@@ -206,7 +217,9 @@ impl<'e> Exec<'e> {
             NodeKind::SetOperation => self.set_operation(node),
             NodeKind::Materialize => self.materialize(node),
             NodeKind::CommonScan => self.common_scan(node),
-            NodeKind::SeqScan | NodeKind::IndexScan | NodeKind::LockRows | NodeKind::Modify => {
+            NodeKind::SeqScan => self.seq_scan(node),
+            NodeKind::IndexScan => self.index_scan(node),
+            NodeKind::LockRows | NodeKind::Modify => {
                 Err(Error::unsupported("stored tables are not supported yet"))
             }
         }
@@ -222,6 +235,15 @@ impl<'e> Exec<'e> {
                 let index = self.state_of(node);
                 if let State::Rows(rows) = &mut self.states[index] {
                     rows.restart();
+                }
+                return Ok(());
+            }
+            NodeKind::SeqScan | NodeKind::IndexScan => {
+                let index = self.state_of(node);
+                match &mut self.states[index] {
+                    State::Seq(state) => state.restart(),
+                    State::Index(state) => state.restart(),
+                    _ => {}
                 }
                 return Ok(());
             }
@@ -252,8 +274,6 @@ impl<'e> Exec<'e> {
             | NodeKind::Values
             | NodeKind::FunctionScan
             | NodeKind::ViewScan
-            | NodeKind::SeqScan
-            | NodeKind::IndexScan
             | NodeKind::CommonScan => {}
         }
         self.put(node, State::New);

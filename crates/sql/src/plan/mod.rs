@@ -10,6 +10,7 @@
 //! | [`record`] | nodes and other records |
 //! | [`tree`] | the plan as a tree in ordinary memory, which the planner makes and `EXPLAIN` shows |
 //! | [`choose`] | from a bound statement to the tree |
+//! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
 //!
 //! Rules
@@ -21,6 +22,7 @@ pub mod blob;
 pub mod choose;
 pub mod encode;
 pub mod explain;
+pub mod lock;
 pub mod number;
 pub mod program;
 pub mod record;
@@ -122,6 +124,16 @@ impl<'p> Plan<'p> {
         self.bytes.list(At(self.header().client_types)).iter().map(Oid)
     }
 
+    /// The tables that it was made from.
+    pub fn tables(self) -> impl ExactSizeIterator<Item = PlanTable> + Clone + 'p {
+        let words = self.bytes.list(At(self.header().tables));
+        words.groups::<4>().map(|[oid, low, high, lock]| PlanTable {
+            oid: Oid(oid),
+            version: u64::from(high) << 32 | u64::from(low),
+            lock,
+        })
+    }
+
     /// The result's columns.
     pub fn columns(self) -> impl ExactSizeIterator<Item = ResultColumn<'p>> + Clone + 'p {
         let bytes = self.bytes;
@@ -134,6 +146,17 @@ impl<'p> Plan<'p> {
             register: register as u16,
         })
     }
+}
+
+/// A table that a plan was made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlanTable {
+    /// Its number.
+    pub oid: Oid,
+    /// The version of its definition.
+    pub version: u64,
+    /// The number of the mode in which an execution holds its lock.
+    pub lock: u32,
 }
 
 /// A column of a result, as clients are told of it.

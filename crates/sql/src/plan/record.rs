@@ -297,10 +297,14 @@ records! {
     LockRows {
         /// The node.
         child,
-        /// For each table: register of the row's place, storage, strength, wait.
+        /// Places of [`LockRecord`]s.
         locks,
-        /// The scans whose registers are set again when a row has changed.
-        scans,
+        /// The condition on rows of which one has changed meanwhile.
+        recheck,
+        /// The program that computes the results again then.
+        recompute,
+        /// Where computed bytes are kept.
+        buffer,
     }
     /// Rows that are changed. Gives the rows of `RETURNING`, or none.
     Modify {
@@ -326,9 +330,11 @@ records! {
         conflict,
         /// Tested on each new row: places of [`CheckRecord`]s.
         checks,
-        /// How the row is found again when it has changed meanwhile: the node that scans the table.
-        scan,
-        /// The condition on the row that is found again, all of `WHERE`.
+        /// Pairs of column and register: the row as it was, which is read again when it has changed meanwhile.
+        existing,
+        /// Where the bytes of such a row are kept.
+        row_buffer,
+        /// The condition on such a row, all of `WHERE`.
         recheck,
         /// The program that computes the new values again.
         recompute,
@@ -405,7 +411,7 @@ parts! {
         commons,
         /// Bits of [`flags`](super::flags).
         flags,
-        /// The tables that were used: number, version in two words.
+        /// The tables that were used: number, version in two words, mode of the lock.
         tables,
         /// The most values on the stack at once.
         stack,
@@ -515,8 +521,27 @@ parts! {
         referenced_by,
         /// The names of its columns: places of texts.
         names,
-        /// The types of its columns.
-        types,
+        /// How full inserts make its pages, in percent.
+        fill,
+    }
+    /// A table whose rows a query locks.
+    LockRecord {
+        /// The place of its name.
+        name,
+        /// The register of the row's place.
+        row_register,
+        /// Its storage.
+        storage,
+        /// 0 key share, 1 share, 2 no key update, 3 update.
+        strength,
+        /// What is done with a row that somebody has: 0 wait, 1 an error, 2 leave it out.
+        wait,
+        /// The kinds of its columns.
+        kinds,
+        /// Pairs of column and register.
+        columns,
+        /// Where the bytes of a row that is read again are kept.
+        buffer,
     }
     /// An index of a table that a statement changes.
     IndexRecord {
@@ -559,6 +584,12 @@ parts! {
         mask,
         /// The other table's number.
         other,
+        /// Of a key that is referred to: this table's index on the columns.
+        own_index,
+        /// As in [`IndexRecord`], the columns of that index.
+        own_index_columns,
+        /// Of a key that is referred to, if rows of the other table are changed along: its [`TableRecord`].
+        table,
     }
     /// A `CHECK` constraint.
     CheckRecord {

@@ -4,7 +4,7 @@
 //! 1. An error fails the transaction as in a simple query; that what follows is passed over up to `Sync` is the server's.
 //! 2. `Execute` with a limit keeps the rest of the rows; the next `Execute` goes on with them.
 
-use super::output::{Format, Output, Tag};
+use super::output::{Format, Output, Tag, Undescribed};
 use super::prepared::{Body, Portal, Prepared, Progress};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
 use super::transaction::aborted;
@@ -34,7 +34,7 @@ impl<A: Allocator + Copy> Session<A> {
     pub fn parse(&mut self, env: &Environment<'_>, name: &str, text: &str, types: &[u32]) -> Result<()> {
         self.transaction.begin_statement(kernel::clock::wall_us());
         let result = self.prepare(env, name, text, types);
-        self.settle(result)
+        self.settle(env, result)
     }
 
     pub(crate) fn prepare(
@@ -142,7 +142,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         self.transaction.begin_statement(kernel::clock::wall_us());
         let result = self.bind_portal(env, portal, statement, parameters, results);
-        self.settle(result)
+        self.settle(env, result)
     }
 
     fn bind_portal<'a>(
@@ -266,7 +266,7 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<bool> {
         let result = self.describe_target(env, target, parameters, out);
-        self.settle(result)
+        self.settle(env, result)
     }
 
     fn describe_target<O: Output>(
@@ -334,7 +334,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         self.transaction.begin_statement(kernel::clock::wall_us());
         let result = self.execute_portal(env, portal, most, out);
-        self.settle(result)
+        self.settle(env, result)
     }
 
     fn execute_portal<O: Output>(
@@ -511,7 +511,8 @@ impl<A: Allocator + Copy> Session<A> {
             at = normalised.next;
             normalise(text, at, Literals::Keep, &mut normalised)?;
         }
-        self.utility_text(env, text, (normalised.start, normalised.end), out)
+        // As in PostgreSQL, the transaction lasts until `Sync`.
+        self.utility_text(env, text, (normalised.start, normalised.end), false, &mut Undescribed(out))
     }
 
     // ---- Close and Sync
@@ -535,13 +536,13 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// `Sync`: outside a block the transaction is over.
-    pub fn sync(&mut self) -> Result<()> {
+    pub fn sync(&mut self, env: &Environment<'_>) -> Result<()> {
         if self.transaction.is_block() {
             return Ok(());
         }
-        let ended = self.end_transaction(true);
+        let ended = self.end_transaction(env, true);
         if ended.is_err() {
-            self.fail();
+            self.fail(env);
         }
         ended
     }
@@ -580,9 +581,9 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// After an error the transaction is failed or over.
-    fn settle<T>(&mut self, result: Result<T>) -> Result<T> {
+    fn settle<T>(&mut self, env: &Environment<'_>, result: Result<T>) -> Result<T> {
         if result.is_err() {
-            self.fail();
+            self.fail(env);
         }
         result
     }

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`settings`] | the session's own values of settings, with what a rollback undoes |
 //! | [`transaction`] | transaction blocks |
+//! | [`work`] | the transaction in the storage: snapshots, locks, commit |
 //! | [`prepared`] | plans, statements, portals |
 //! | [`run`] | from a statement's text to a plan, from a plan to rows |
 //! | [`query`], [`extended`] | the two ways to bring statements |
@@ -32,6 +33,7 @@ pub mod query;
 pub mod run;
 pub mod settings;
 pub mod transaction;
+pub mod work;
 
 pub use output::{Column, CopyFormat, Format, NoData, Output, Tag};
 pub use settings::SettingsView;
@@ -50,7 +52,9 @@ use prepared::{Plans, Portal, Prepared};
 use settings::Settings;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
+use storage::relation::Relations;
 use transaction::Transaction;
+use work::Work;
 
 /// A vector in a session's memory.
 pub type List<T, A> = allocator_api2::vec::Vec<T, A>;
@@ -75,14 +79,22 @@ pub struct Database {
     pub catalogs: Catalogs,
     /// When the server started: microseconds since 2000-01-01.
     pub started_at: i64,
+    /// The stored tables; none in tools and tests.
+    pub relations: Option<&'static Relations>,
     /// Zones that sessions have set, by name: each is made once in a process.
     zones: Spin<Vec<Arc<Zone>>>,
 }
 
 impl Database {
-    /// A database with these catalogs.
+    /// A database with these catalogs, without stored tables.
     pub fn new(catalogs: Catalogs, started_at: i64) -> Database {
-        Database { catalogs, started_at, zones: Spin::new(Vec::new()) }
+        Database { catalogs, started_at, relations: None, zones: Spin::new(Vec::new()) }
+    }
+
+    /// The same with stored tables. Before the first engine.
+    #[must_use]
+    pub fn with_tables(self, relations: &'static Relations) -> Database {
+        Database { relations: Some(relations), ..self }
     }
 
     /// The zone of that name, as the setting `TimeZone` has it.
@@ -142,6 +154,7 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) user: Text<A>,
     pub(crate) settings: Settings<A>,
     pub(crate) transaction: Transaction,
+    pub(crate) work: Work<A>,
     pub(crate) plans: Plans<A>,
     pub(crate) statements: Map<Prepared<A>, A>,
     pub(crate) unnamed: Option<Prepared<A>>,
@@ -160,6 +173,7 @@ impl<A: Allocator + Copy> Session<A> {
             user: text_in(user, memory)?,
             settings: Settings::new(memory),
             transaction: Transaction::default(),
+            work: Work::new(memory),
             plans: Plans::new(memory),
             statements: Map::with_hasher_in(BuildHasherDefault::default(), memory),
             unnamed: None,
@@ -217,7 +231,8 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Ends the session: what it holds beside its memory is given up.
-    pub fn close(&mut self) {
+    pub fn close(&mut self, env: &Environment<'_>) {
+        self.abort_work(env);
         self.transaction.abandon();
     }
 }

@@ -18,12 +18,12 @@ impl<A: Allocator + Copy> Session<A> {
             Ok(()) => {
                 // What was one transaction because it came in one text ends with the text.
                 if self.transaction.outlives_statement() && !self.transaction.is_block() {
-                    self.end_transaction(true)?;
+                    self.end_transaction(env, true)?;
                 }
                 Ok(())
             }
             Err(error) => {
-                self.fail();
+                self.fail(env);
                 Err(error)
             }
         }
@@ -72,13 +72,13 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         self.transaction.begin_statement(kernel::clock::wall_us());
         if normalised.head == Head::Other {
-            return self.utility_text(env, text, (normalised.start, normalised.end), out);
+            return self.utility_text(env, text, (normalised.start, normalised.end), true, out);
         }
         if self.transaction.is_failed() {
             return Err(aborted());
         }
         match self.compile_query(env, text, from, normalised)? {
-            Compiled::Utility => self.utility_text(env, text, (normalised.start, normalised.end), out),
+            Compiled::Utility => self.utility_text(env, text, (normalised.start, normalised.end), true, out),
             Compiled::Plan(plan) => {
                 let literals = (text, normalised.literals.as_slice());
                 self.run_to_end(env, &plan, &[], literals, |_| Format::Text, true, out)
@@ -106,17 +106,18 @@ impl<A: Allocator + Copy> Session<A> {
             self.execute_plan(env, plan, parameters, literals, formats, u64::MAX, None, out)?;
         self.carry_out(env, requests)?;
         let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
-        self.end_statement()?;
+        self.end_statement(env)?;
         out.complete(tag(read, rows));
         Ok(())
     }
 
-    /// Executes a statement that is not planned.
+    /// Executes a statement that is not planned; `ends` says whether its end, outside a block, is the transaction's.
     pub(crate) fn utility_text<O: Output>(
         &mut self,
         env: &Environment<'_>,
         text: &str,
         range: (usize, usize),
+        ends: bool,
         out: &mut O,
     ) -> Result<()> {
         let bump = bumpalo::Bump::new();
@@ -128,7 +129,9 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(aborted());
         }
         let tag = self.utility(env, text, utility, out)?;
-        self.end_statement()?;
+        if ends {
+            self.end_statement(env)?;
+        }
         if let Some(tag) = tag {
             out.complete(tag);
         }
@@ -136,15 +139,19 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// A statement has succeeded: outside a block its transaction is committed.
-    pub(crate) fn end_statement(&mut self) -> Result<()> {
+    pub(crate) fn end_statement(&mut self, env: &Environment<'_>) -> Result<()> {
         match self.transaction.outlives_statement() {
             true => Ok(()),
-            false => self.end_transaction(true),
+            false => self.end_transaction(env, true),
         }
     }
 
-    /// Ends the transaction.
-    pub(crate) fn end_transaction(&mut self, commit: bool) -> Result<()> {
+    /// Ends the transaction. After an error it is to be ended again, without a commit.
+    pub(crate) fn end_transaction(&mut self, env: &Environment<'_>, commit: bool) -> Result<()> {
+        match commit {
+            true => self.commit_work(env)?,
+            false => self.abort_work(env),
+        }
         let changed = self.settings.end_transaction(commit);
         for id in changed.iter() {
             self.note_report(id);
@@ -155,10 +162,11 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// A statement has failed.
-    pub(crate) fn fail(&mut self) {
+    pub(crate) fn fail(&mut self, env: &Environment<'_>) {
+        self.abort_work(env);
         if self.transaction.fail() {
             // Nothing can be done about a second error: the transaction is over in any case.
-            let _ = self.end_transaction(false);
+            let _ = self.end_transaction(env, false);
         } else {
             self.drop_portals(false);
         }

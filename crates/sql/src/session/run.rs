@@ -5,6 +5,7 @@
 //! 2. A value goes from its register into the output's buffer in its column's format, with nothing in between.
 
 use super::output::{Column, Format, Output, Tag};
+use super::work::Work;
 use super::{Environment, Session, SettingsView};
 use crate::bind::{self, Setting, Unbound};
 use crate::catalog::Catalog;
@@ -165,19 +166,42 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
         }
         self.transaction.take_snapshot();
-        let styles = self.styles(env)?;
-        let (ended, random, requests) = {
-            let view = self.view(env);
-            let catalog = self.catalog(env);
-            let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
-            let mut exec = Exec::new(plan, &around);
-            bind_parameters(&mut exec, plan, parameters, literals, around.style)?;
-            let ended = give_rows(&mut exec, plan, &around, formats, wanted, rest, out)?;
-            drop(exec);
-            (ended, around.random.get(), around.requests.into_inner())
-        };
+        // The session is read while the statement changes the transaction's state.
+        let mut work = self.take_work();
+        let done = self.execute_in(env, plan, &mut work, parameters, literals, formats, wanted, rest, out);
+        self.work = work;
+        let (ended, random, requests) = done?;
         self.random = random;
         Ok((ended, requests))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn execute_in<O: Output>(
+        &self,
+        env: &Environment<'_>,
+        plan: Plan<'_>,
+        work: &mut Work<A>,
+        parameters: &[Datum<'_>],
+        literals: (&str, &[Literal]),
+        formats: impl Fn(usize) -> Format,
+        wanted: u64,
+        rest: Option<&mut Vec<u8>>,
+        out: &mut O,
+    ) -> Result<(Ended, u64, Vec<SettingRequest>)> {
+        let styles = self.styles(env)?;
+        let view = self.view(env);
+        let catalog = self.catalog(env);
+        let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
+        let tables = self.tables(env, plan, work)?;
+        let snapshot = tables.as_ref().map(|tables| tables.snapshot);
+        let mut exec = Exec::new(plan, &around, tables);
+        bind_parameters(&mut exec, plan, parameters, literals, around.style)?;
+        let ended = give_rows(&mut exec, plan, &around, formats, wanted, rest, out)?;
+        drop(exec);
+        if let Some(snapshot) = snapshot {
+            self.close_tables(env, work, snapshot, plan.has(flags::WRITES));
+        }
+        Ok((ended, around.random.get(), around.requests.into_inner()))
     }
 
     /// What an execution has around it.

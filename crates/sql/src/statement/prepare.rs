@@ -99,7 +99,7 @@ impl<A: Allocator + Copy> Session<A> {
         let around = self.around(env, &catalog, &view, style);
         let mut values = Vec::new();
         if let Some(read) = Plan::new(&plan) {
-            let mut exec = Exec::new(read, &around);
+            let mut exec = Exec::new(read, &around, None);
             exec.next_row()?;
             for column in read.columns() {
                 blob::put_value(table::kind(column.ty.oid), exec.register(column.register), &mut values)?;

@@ -54,7 +54,7 @@ impl<A: Allocator + Copy> Session<A> {
             )
         };
         let commits = commit && !self.transaction.is_failed();
-        self.end_transaction(commits)?;
+        self.end_transaction(env, commits)?;
         if chain {
             self.transaction.begin_block();
             self.transaction.begin_statement(kernel::clock::wall_us());

@@ -129,7 +129,10 @@ impl Encoder<'_> {
             .bound
             .tables
             .iter()
-            .flat_map(|table| [table.oid.0, table.version as u32, (table.version >> 32) as u32])
+            .flat_map(|table| {
+                let lock = super::lock::mode(self.bound, self.tree, table.oid);
+                [table.oid.0, table.version as u32, (table.version >> 32) as u32, lock as u32]
+            })
             .collect();
         let subplans: Vec<u32> = self.subplan_records.iter().map(|at| at.0).collect();
         let commons: Vec<u32> = self.commons.iter().map(|at| at.0).collect();

@@ -1,0 +1,361 @@
+//! Rows of stored tables: by a scan of the heap, and by an index.
+//!
+//! Rules
+//! 1. Nothing is latched while an expression is computed: a sequential scan copies a page's rows first, an index scan copies
+//!    the values that are read of its row, and only then conditions are tested.
+//! 2. A scan that begins again (the inner side of a loop) keeps what does not depend on the rows around it.
+//! 3. An index finds what its conditions say exactly; nothing of them is tested again. Null is found by no condition.
+//! 4. Entries that lead to nothing are marked on the way ([`Fetched::Dead`]).
+
+use super::value::{Memory, Value};
+use super::{Exec, State};
+use crate::key::{self, KeyColumn};
+use crate::plan::blob::{At, List};
+use crate::plan::number;
+use crate::plan::record::{IndexScan, SeqScan};
+use crate::row::{self, Row, Shape};
+use crate::types::Datum;
+use base::{Error, RelId, Result, sqlstate};
+use std::ops::Bound;
+use storage::btree::{Btree, Cursor, Direction, Matches};
+use storage::heap::{Batch, Fetched, Heap, Scan};
+use storage::page::Tid;
+
+/// Flags of [`IndexScan`].
+const LOW_OUT: u32 = 1;
+const HIGH_OUT: u32 = 2;
+const BACKWARD: u32 = 4;
+const SINGLE: u32 = 8;
+
+/// No value's key begins with a byte below this, but a null that comes first does.
+const FIRST_VALUE: u8 = 0x01;
+/// The first byte of a null that comes last.
+const NULL_LAST: u8 = 0xFF;
+
+/// How far a scan of a heap has come.
+pub(super) struct SeqState {
+    heap: Heap,
+    shapes: Vec<Shape>,
+    /// None before it begins.
+    scan: Option<Scan>,
+    batch: Batch,
+    at: usize,
+}
+
+/// How far a scan by an index has come.
+pub(super) struct IndexState {
+    heap: Heap,
+    index: Btree,
+    shapes: Vec<Shape>,
+    key: Vec<KeyColumn>,
+    /// The key that is looked for, or the range's lower end; and its upper end.
+    low: Vec<u8>,
+    high: Vec<u8>,
+    place: Place,
+}
+
+/// Where a scan by an index is.
+enum Place {
+    /// Before its beginning.
+    New,
+    /// Among the entries of one key.
+    Among(Matches, usize),
+    /// In a range.
+    Range(Box<Cursor>),
+    /// At its end.
+    Done,
+}
+
+/// A row's place as a value.
+#[inline]
+pub(super) fn tid_value(tid: Tid) -> Value {
+    Value::Int(i64::from(tid.block) << 16 | i64::from(tid.slot))
+}
+
+/// The place that a value is.
+#[inline]
+pub(super) fn tid_of(value: Value) -> Option<Tid> {
+    match value {
+        Value::Int(number) => Some(Tid::new((number >> 16) as u32, number as u16)),
+        _ => None,
+    }
+}
+
+/// What a plan that reads tables hears where there are none.
+#[cold]
+pub(super) fn no_tables() -> Error {
+    Error::statement(sqlstate::INTERNAL_ERROR, "a statement that uses stored tables is executed without them")
+}
+
+/// Sets registers from a stored row; bytes are copied into a buffer, whose content before is given up.
+#[inline]
+pub(super) fn load_row(
+    memory: &mut Memory<'_>,
+    registers: &mut [Value],
+    buffer: u32,
+    columns: List<'_>,
+    shapes: &[Shape],
+    row: &[u8],
+) -> Result<()> {
+    memory.buffers[buffer as usize].clear();
+    let row = Row::new(row)?;
+    for [column, register] in columns.groups::<2>() {
+        let datum = row.get(shapes, column as usize)?;
+        registers[register as usize] = memory.to_buffer(buffer, datum)?;
+    }
+    Ok(())
+}
+
+/// The shapes of a table's columns, from a list of their kinds.
+pub(super) fn shapes_of(kinds: List<'_>) -> Vec<Shape> {
+    row::shapes(kinds.iter().map(number::kind))
+}
+
+/// The columns of an index, from a list of kinds with directions above them.
+fn key_columns(list: List<'_>) -> Vec<KeyColumn> {
+    list.iter()
+        .map(|word| KeyColumn {
+            kind: number::kind(word & 0xFF),
+            descending: word >> 8 & 1 == 1,
+            nulls_first: word >> 9 & 1 == 1,
+        })
+        .collect()
+}
+
+impl Exec<'_> {
+    pub(super) fn seq_scan(&mut self, node: At) -> Result<bool> {
+        let bytes = self.plan.bytes;
+        let record = SeqScan::read(bytes, node);
+        let mut state = match self.take(node) {
+            State::Seq(state) => state,
+            _ => {
+                let Some(tables) = &self.tables else { return Err(no_tables()) };
+                Box::new(SeqState {
+                    heap: tables.relations.heap(RelId(record.storage)),
+                    shapes: shapes_of(bytes.list(At(record.kinds))),
+                    scan: None,
+                    batch: Batch::new(),
+                    at: 0,
+                })
+            }
+        };
+        let found = self.next_of_heap(&record, &mut state);
+        self.put(node, State::Seq(state));
+        found
+    }
+
+    fn next_of_heap(&mut self, record: &SeqScan, state: &mut SeqState) -> Result<bool> {
+        let columns = self.plan.bytes.list(At(record.columns));
+        loop {
+            while state.at < state.batch.len() {
+                let (tid, row) = state.batch.row(state.at);
+                state.at += 1;
+                self.breath()?;
+                load_row(&mut self.memory, &mut self.registers, record.buffer, columns, &state.shapes, row)?;
+                self.set(record.row_register, tid_value(tid));
+                self.set(record.table_register, Value::Int(record.table.into()));
+                if self.holds(record.filter)? {
+                    return Ok(true);
+                }
+            }
+            let Some(tables) = &self.tables else { return Err(no_tables()) };
+            if state.scan.is_none() {
+                state.scan = Some(state.heap.scan()?);
+            }
+            let Some(scan) = &mut state.scan else { return Ok(false) };
+            state.at = 0;
+            if !state.heap.next_page(scan, &tables.reader(), &mut state.batch)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    pub(super) fn index_scan(&mut self, node: At) -> Result<bool> {
+        let bytes = self.plan.bytes;
+        let record = IndexScan::read(bytes, node);
+        let mut state = match self.take(node) {
+            State::Index(state) => state,
+            _ => {
+                let Some(tables) = &self.tables else { return Err(no_tables()) };
+                Box::new(IndexState {
+                    heap: tables.relations.heap(RelId(record.storage)),
+                    index: tables.relations.btree(RelId(record.index)),
+                    shapes: shapes_of(bytes.list(At(record.kinds))),
+                    key: key_columns(bytes.list(At(record.key))),
+                    low: Vec::new(),
+                    high: Vec::new(),
+                    place: Place::New,
+                })
+            }
+        };
+        let found = self.next_by_index(&record, &mut state);
+        self.put(node, State::Index(state));
+        found
+    }
+
+    fn next_by_index(&mut self, record: &IndexScan, state: &mut IndexState) -> Result<bool> {
+        if matches!(state.place, Place::New) {
+            state.place = self.begin_index_scan(record, state)?;
+        }
+        let columns = self.plan.bytes.list(At(record.columns));
+        loop {
+            let tid = match &mut state.place {
+                Place::New | Place::Done => return Ok(false),
+                Place::Among(found, at) => match found.tids().get(*at) {
+                    Some(tid) => {
+                        *at += 1;
+                        *tid
+                    }
+                    None => return Ok(false),
+                },
+                Place::Range(cursor) => match state.index.next(cursor)? {
+                    Some(tid) => tid,
+                    None => {
+                        state.place = Place::Done;
+                        return Ok(false);
+                    }
+                },
+            };
+            self.breath()?;
+            let Some(tables) = &self.tables else { return Err(no_tables()) };
+            let (memory, registers, shapes) = (&mut self.memory, &mut self.registers, &state.shapes);
+            let fetched = state.heap.fetch(&tables.reader(), tid, |tid, row| {
+                load_row(memory, registers, record.buffer, columns, shapes, row).map(|()| tid)
+            })?;
+            let tid = match fetched {
+                Fetched::Row(tid) => tid?,
+                Fetched::Invisible => continue,
+                Fetched::Dead => {
+                    match &mut state.place {
+                        Place::Among(found, _) => state.index.kill(&state.low, tid, found)?,
+                        Place::Range(cursor) => cursor.kill(),
+                        Place::New | Place::Done => {}
+                    }
+                    continue;
+                }
+            };
+            self.set(record.row_register, tid_value(tid));
+            self.set(record.table_register, Value::Int(record.table.into()));
+            if record.flags & SINGLE != 0 && matches!(state.place, Place::Among(..)) {
+                // A snapshot sees one row with the key at most.
+                state.place = Place::Done;
+            }
+            if self.holds(record.filter)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Computes what is looked for, and begins.
+    fn begin_index_scan(&mut self, record: &IndexScan, state: &mut IndexState) -> Result<Place> {
+        state.low.clear();
+        let start = self.stack.len();
+        let scratch = self.push(record.equal)?;
+        let complete = self.stack[start..].iter().zip(&state.key).try_fold(true, |complete, (value, column)| {
+            let datum = self.memory.datum(*value);
+            key::encode_column(*column, datum, &mut state.low).map(|()| complete && !datum.is_null())
+        });
+        self.stack.truncate(start);
+        self.memory.scratch.truncate(scratch);
+        if !complete? {
+            return Ok(Place::Done);
+        }
+        let is_range = record.low != 0 || record.high != 0;
+        if !is_range && record.equal_count as usize == state.key.len() {
+            let found = state.index.lookup(&state.low)?;
+            if !found.more() {
+                return Ok(Place::Among(found, 0));
+            }
+        }
+        let (mut lower, mut upper) = (std::mem::take(&mut state.low), std::mem::take(&mut state.high));
+        upper.clear();
+        upper.extend_from_slice(&lower);
+        let bounds = match is_range.then(|| state.key.get(record.equal_count as usize).copied()).flatten() {
+            Some(column) => self.range_of(record, column, &mut lower, &mut upper),
+            None => Ok(Some(key::prefix_end(&mut upper))),
+        };
+        let place = bounds.map(|bounds| match bounds {
+            None => Place::Done,
+            Some(bounded) => {
+                let from = if lower.is_empty() { Bound::Unbounded } else { Bound::Included(&lower[..]) };
+                let to = if bounded { Bound::Excluded(&upper[..]) } else { Bound::Unbounded };
+                let direction = match record.flags & BACKWARD {
+                    0 => Direction::Forward,
+                    _ => Direction::Backward,
+                };
+                Place::Range(Box::new(state.index.scan((from, to), direction, false)))
+            }
+        });
+        (state.low, state.high) = (lower, upper);
+        place
+    }
+
+    /// Makes a prefix of keys the ends of a range of the next column. None if a bound is null, so that nothing is found;
+    /// else whether there is an upper end.
+    fn range_of(
+        &mut self,
+        record: &IndexScan,
+        column: KeyColumn,
+        lower: &mut Vec<u8>,
+        upper: &mut Vec<u8>,
+    ) -> Result<Option<bool>> {
+        let low = (record.low, record.flags & LOW_OUT != 0);
+        let high = (record.high, record.flags & HIGH_OUT != 0);
+        // In a descending column the greatest values have the least keys.
+        let (first, last) = if column.descending { (high, low) } else { (low, high) };
+        match first.0 {
+            0 if column.nulls_first => lower.push(FIRST_VALUE),
+            0 => {}
+            program => {
+                if !self.encode_bound(program, column, lower)? {
+                    return Ok(None);
+                }
+                if first.1 && !key::prefix_end(lower) {
+                    return Ok(None);
+                }
+            }
+        }
+        match last.0 {
+            0 if !column.nulls_first => {
+                upper.push(NULL_LAST);
+                Ok(Some(true))
+            }
+            0 => Ok(Some(key::prefix_end(upper))),
+            program => {
+                if !self.encode_bound(program, column, upper)? {
+                    return Ok(None);
+                }
+                Ok(Some(last.1 || key::prefix_end(upper)))
+            }
+        }
+    }
+
+    /// Appends the key of a bound; false if it is null.
+    fn encode_bound(&mut self, program: u32, column: KeyColumn, out: &mut Vec<u8>) -> Result<bool> {
+        let scratch = self.memory.scratch.len();
+        let value = self.value(program)?;
+        let datum = self.memory.datum(value);
+        let encoded = match datum {
+            Datum::Null => Ok(false),
+            datum => key::encode_column(column, datum, out).map(|()| true),
+        };
+        self.memory.scratch.truncate(scratch);
+        encoded
+    }
+}
+
+impl SeqState {
+    /// The next row is the first one.
+    pub(super) fn restart(&mut self) {
+        self.scan = None;
+        self.batch = Batch::new();
+        self.at = 0;
+    }
+}
+
+impl IndexState {
+    /// What is looked for is computed again.
+    pub(super) fn restart(&mut self) {
+        self.place = Place::New;
+    }
+}

@@ -1,0 +1,210 @@
+//! A session's transaction in the storage: snapshots, commands, locks of tables, commit and abort.
+//!
+//! ```text
+//!  statement:  lock its tables -> snapshot -> execute -> let the snapshot go
+//!                                    |  REPEATABLE READ: taken once, kept until the transaction's end
+//! ```
+//!
+//! Rules
+//! 1. Everything that is needed to go on lies in the session's memory or in its row of the storage's registry, so the session
+//!    may be resumed by another process between any two requests.
+//! 2. Tables are locked before the snapshot is taken: what the lock was waited for is seen.
+//! 3. A transaction that fails gives everything up in the storage at once, whether its block goes on or not.
+//! 4. Without an engine there is no storage: tests and tools plan and execute what needs none.
+
+use super::{Environment, List, Session};
+use crate::catalog::schema::FIRST_USER_OID;
+use crate::exec::access::Tables;
+use crate::plan::{Plan, flags};
+use allocator_api2::alloc::Allocator;
+use base::settings::{Isolation, SettingId};
+use base::{Error, Result, Xid};
+use kernel::clock;
+use storage::heap::{self, CommandPairs};
+use storage::relation::Relations;
+use storage::txn::lock::{LockScope, LockWait};
+use storage::txn::{LockKey, LockMode};
+use storage::{Durability, Snapshot, Transactions};
+
+/// Pairs of commands in a session's memory.
+pub(crate) struct Pairs<A: Allocator + Copy>(List<(u32, u32), A>);
+
+impl<A: Allocator + Copy> CommandPairs for Pairs<A> {
+    fn pairs(&self) -> &[(u32, u32)] {
+        &self.0
+    }
+
+    fn push(&mut self, pair: (u32, u32)) -> Result<()> {
+        let bytes = (self.0.len() + 1) * size_of::<(u32, u32)>();
+        self.0.try_reserve(1).map_err(|_| Error::out_of_memory("a transaction's table of commands", bytes))?;
+        self.0.push(pair);
+        Ok(())
+    }
+}
+
+/// The storage's side of a session's transaction.
+pub(crate) struct Work<A: Allocator + Copy> {
+    /// The snapshot of a transaction that keeps its first one.
+    snapshot: Option<Snapshot>,
+    /// The number of the next statement that changes something.
+    command: u32,
+    pairs: Pairs<A>,
+    /// The transaction may hold something in the storage.
+    begun: bool,
+    /// It has changed definitions.
+    pub(crate) defines: bool,
+}
+
+impl<A: Allocator + Copy> Work<A> {
+    pub(crate) fn new(memory: A) -> Work<A> {
+        Work { snapshot: None, command: 0, pairs: Pairs(List::new_in(memory)), begun: false, defines: false }
+    }
+}
+
+impl<'e> Environment<'e> {
+    /// The stored tables; none outside an engine.
+    pub fn relations(&self) -> Option<&'static Relations> {
+        self.session.and(self.database.relations)
+    }
+
+    /// The stored tables. Errors: `0A000` outside an engine.
+    pub fn stored(&self) -> Result<&'static Relations> {
+        self.relations().ok_or_else(|| Error::unsupported("stored tables are not supported here"))
+    }
+}
+
+fn transactions(relations: &'static Relations) -> &'static Transactions {
+    relations.storage().transactions
+}
+
+impl<A: Allocator + Copy> Session<A> {
+    /// How long a lock is waited for, in nanoseconds; zero is for ever.
+    fn lock_timeout_ns(&self, env: &Environment<'_>) -> u64 {
+        const NS_PER_MS: u64 = 1_000_000;
+        self.view(env).value(SettingId::LockTimeout).number().max(0) as u64 * NS_PER_MS
+    }
+
+    /// Locks a table, or another relation, until the transaction ends. False only if it is not to be waited for.
+    ///
+    /// Errors: `40P01`, `55P03`, `57014`, `53200`.
+    pub(crate) fn lock_relation(
+        &mut self,
+        env: &Environment<'_>,
+        oid: u32,
+        mode: LockMode,
+        waits: bool,
+    ) -> Result<bool> {
+        self.lock_key(env, LockKey::relation(oid), mode, waits)
+    }
+
+    /// Locks anything until the transaction ends: see [`Session::lock_relation`].
+    pub(crate) fn lock_key(
+        &mut self,
+        env: &Environment<'_>,
+        key: LockKey,
+        mode: LockMode,
+        waits: bool,
+    ) -> Result<bool> {
+        let relations = env.stored()?;
+        let how = match (waits, self.lock_timeout_ns(env)) {
+            (false, _) => LockWait::Never,
+            (true, 0) => LockWait::Forever,
+            (true, timeout) => LockWait::Until(clock::now() + timeout),
+        };
+        self.work.begun = true;
+        transactions(relations).lock(key, mode, LockScope::Transaction, how)
+    }
+
+    /// Locks the stored tables that a plan uses, each in the mode that the plan needs.
+    pub(crate) fn lock_tables(&mut self, env: &Environment<'_>, plan: Plan<'_>) -> Result<()> {
+        for table in plan.tables() {
+            if table.oid.0 >= FIRST_USER_OID {
+                let mode = LockMode::from_number(table.lock).unwrap_or(LockMode::AccessExclusive);
+                self.lock_relation(env, table.oid.0, mode, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a statement reads and writes stored tables with; none if its plan uses none. The transaction's state is `work`, which
+    /// the caller has taken out of the session.
+    pub(crate) fn tables<'w>(
+        &self,
+        env: &Environment<'_>,
+        plan: Plan<'_>,
+        work: &'w mut Work<A>,
+    ) -> Result<Option<Tables<'w>>> {
+        if !plan.has(flags::READS) && !plan.has(flags::WRITES) {
+            return Ok(None);
+        }
+        self.open_tables(env, work).map(Some)
+    }
+
+    /// What a command reads and writes stored tables with.
+    pub(crate) fn open_tables<'w>(&self, env: &Environment<'_>, work: &'w mut Work<A>) -> Result<Tables<'w>> {
+        let relations = env.stored()?;
+        let lock_timeout_ns = self.lock_timeout_ns(env);
+        let repeats = self.transaction.shown_isolation(&self.view(env)) >= Isolation::RepeatableRead;
+        let transactions = transactions(relations);
+        work.begun = true;
+        let snapshot = match work.snapshot {
+            Some(snapshot) => snapshot,
+            None => {
+                let snapshot = transactions.snapshot();
+                if repeats {
+                    work.snapshot = Some(snapshot);
+                }
+                snapshot
+            }
+        };
+        let own = transactions.current_xid().unwrap_or(Xid(0));
+        Ok(Tables {
+            relations,
+            snapshot: snapshot.at_command(own, work.command),
+            isolation: if repeats { heap::Isolation::RepeatableRead } else { heap::Isolation::ReadCommitted },
+            pairs: &mut work.pairs,
+            lock_timeout_ns,
+        })
+    }
+
+    /// The command is over: its snapshot goes, unless the transaction keeps it, and the next one sees what it did.
+    pub(crate) fn close_tables(&self, env: &Environment<'_>, work: &mut Work<A>, snapshot: Snapshot, wrote: bool) {
+        if work.snapshot.is_none()
+            && let Some(relations) = env.relations()
+        {
+            transactions(relations).release(snapshot);
+        }
+        if wrote {
+            work.command += 1;
+        }
+    }
+
+    /// Takes the transaction's state out of the session while a statement uses both.
+    pub(crate) fn take_work(&mut self) -> Work<A> {
+        let memory = self.memory;
+        std::mem::replace(&mut self.work, Work::new(memory))
+    }
+
+    /// Commits in the storage. After an error the transaction is to be aborted.
+    pub(crate) fn commit_work(&mut self, env: &Environment<'_>) -> Result<()> {
+        if !self.work.begun {
+            return Ok(());
+        }
+        env.stored()?.commit(Durability::Waited)?;
+        let memory = self.memory;
+        self.work = Work::new(memory);
+        Ok(())
+    }
+
+    /// Aborts in the storage, and gives locks and snapshots up.
+    pub(crate) fn abort_work(&mut self, env: &Environment<'_>) {
+        if !self.work.begun {
+            return;
+        }
+        if let Some(relations) = env.relations() {
+            relations.abort();
+        }
+        let memory = self.memory;
+        self.work = Work::new(memory);
+    }
+}
