@@ -10,7 +10,7 @@
 //! 3. A common table that is read once becomes a subquery, unless it was said to be materialized.
 
 use super::StatementKind;
-use super::tree::{Bound as IndexBound, CommonTree, IndexScan, JoinType, Key, Modify, Node, Subtree, SubtreeKind, Tree};
+use super::tree::{Bound as IndexBound, CommonTree, IndexScan, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
 use crate::bind::expr::common_kind;
 use crate::bind::tree::{
     Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, RelationId, Relation,
@@ -171,6 +171,15 @@ impl Planner<'_> {
         let Query { body, output, targets, visible: _, distinct, order_by, limit, offset, locking } = query;
         let types: Vec<Type> = targets.iter().map(|target| target.expr.ty).collect();
         let result = |index: u16| Expr::column(output, index, types[usize::from(index)]);
+        let mut lock_rows = None;
+        if !locking.is_empty()
+            && let Body::Select(select) = &body
+        {
+            let mut recheck = select.filter.clone();
+            select.from.iter().for_each(|from| inner_conditions(from, &mut recheck));
+            let results = targets.iter().map(|target| target.expr.clone()).collect();
+            lock_rows = Some((recheck, results));
+        }
         let mut node = match body {
             Body::Select(select) => {
                 let child = self.select(select, pending)?;
@@ -215,8 +224,8 @@ impl Planner<'_> {
             };
             node = Node::Sort { child: Box::new(node), keys, bound };
         }
-        if !locking.is_empty() {
-            node = Node::LockRows { child: Box::new(node), locks: locking };
+        if let Some((recheck, targets)) = lock_rows {
+            node = Node::LockRows(Box::new(LockRows { child: node, locks: locking, output, targets, recheck }));
         }
         if limit.is_some() || offset.is_some() {
             node = Node::Limit { child: Box::new(node), count: limit, offset };
@@ -722,6 +731,17 @@ pub(super) fn columns_in(expr: &Expr, subplans: &[Subtree], columns: &mut BTreeS
             }
         }
         _ => expr.children(&mut |child| columns_in(child, subplans, columns)),
+    }
+}
+
+/// Adds the conditions of joins that keep pairs only.
+fn inner_conditions(from: &From, conditions: &mut Vec<Expr>) {
+    if let From::Join(join) = from
+        && join.kind == JoinKind::Inner
+    {
+        conditions.extend(join.condition.iter().cloned());
+        inner_conditions(&join.left, conditions);
+        inner_conditions(&join.right, conditions);
     }
 }
 

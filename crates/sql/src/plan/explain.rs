@@ -185,7 +185,7 @@ impl Printer<'_> {
                 self.line(depth, &format!("{prefix}{}", Printer::named("CTE Scan", name, alias)));
                 self.condition(depth, "Filter", filter);
             }
-            Node::LockRows { .. } => self.line(depth, &format!("{prefix}LockRows")),
+            Node::LockRows(_) => self.line(depth, &format!("{prefix}LockRows")),
             Node::Modify(modify) => {
                 let word = match modify.kind {
                     ModificationKind::Insert => "Insert",
@@ -195,7 +195,7 @@ impl Printer<'_> {
                 self.line(depth, &format!("{prefix}{}", Printer::named(word, &modify.table.name, "")));
             }
         }
-        if !matches!(node, Node::Modify(_)) {
+        if !matches!(node, Node::Modify(_) | Node::LockRows(_)) {
             self.subplans(node, depth);
         }
         for child in node.children() {

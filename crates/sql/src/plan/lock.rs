@@ -23,8 +23,8 @@ fn mode_below(bound: &Bound, node: &Node, table: Oid) -> LockMode {
     let own = match node {
         Node::Modify(modify) if modify.table.oid == table => LockMode::RowExclusive,
         Node::Modify(modify) if modify.others.iter().any(|other| other.oid == table) => LockMode::RowShare,
-        Node::LockRows { locks, .. } => {
-            let is_locked = locks.iter().any(|lock| {
+        Node::LockRows(rows) => {
+            let is_locked = rows.locks.iter().any(|lock| {
                 let relation = &bound.relations[lock.relation as usize];
                 matches!(&relation.source, Source::Table(locked) if locked.oid == table)
             });

@@ -130,7 +130,7 @@ pub enum Node {
     SetOperation { except: bool, all: bool, relation: RelationId, left: Box<Node>, right: Box<Node>, keys: Vec<(Expr, Kind)> },
     Materialize { child: Box<Node> },
     CommonScan { relation: RelationId, alias: String, common: u16, name: String, filter: Vec<Expr> },
-    LockRows { child: Box<Node>, locks: Vec<RowLock> },
+    LockRows(Box<LockRows>),
     Modify(Box<Modify>),
 }
 
@@ -157,6 +157,21 @@ pub struct IndexScan {
     pub filter: Vec<Expr>,
     /// At most one row can be found.
     pub single: bool,
+}
+
+/// Rows that are locked.
+#[derive(Debug)]
+pub struct LockRows {
+    /// The node that gives them.
+    pub child: Node,
+    /// The tables whose rows are locked.
+    pub locks: Vec<RowLock>,
+    /// The relation of the results.
+    pub output: RelationId,
+    /// The results, to be computed again where a row has changed meanwhile.
+    pub targets: Vec<Expr>,
+    /// The conditions, to be tested again then.
+    pub recheck: Vec<Expr>,
 }
 
 /// Rows that are changed.
@@ -216,7 +231,8 @@ impl Node {
             | Node::Limit { child, .. }
             | Node::Distinct { child, .. }
             | Node::Materialize { child }
-            | Node::LockRows { child, .. } => child.produced(relations),
+            => child.produced(relations),
+            Node::LockRows(rows) => rows.child.produced(relations),
             Node::Aggregate { child, grouping } => {
                 relations.insert(grouping.relation);
                 child.produced(relations);
@@ -261,8 +277,8 @@ impl Node {
             | Node::Limit { child, .. }
             | Node::Distinct { child, .. }
             | Node::Materialize { child }
-            | Node::LockRows { child, .. }
             | Node::Aggregate { child, .. } => vec![child],
+            Node::LockRows(rows) => vec![&rows.child],
             Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => vec![outer, inner],
             Node::Append { children, .. } => children.iter().collect(),
             Node::SetOperation { left, right, .. } => vec![left, right],
@@ -273,7 +289,8 @@ impl Node {
     /// Calls `visit` for each expression of this node.
     pub fn exprs<'n>(&'n self, visit: &mut dyn FnMut(&'n Expr)) {
         match self {
-            Node::Nothing | Node::Append { .. } | Node::Materialize { .. } | Node::LockRows { .. } => {}
+            Node::Nothing | Node::Append { .. } | Node::Materialize { .. } => {}
+            Node::LockRows(rows) => rows.recheck.iter().chain(&rows.targets).for_each(visit),
             Node::Once { filter }
             | Node::View { filter, .. }
             | Node::SeqScan { filter, .. }

@@ -51,6 +51,7 @@ pub fn encode(bound: &Bound, tree: &Tree) -> Result<Vec<u8>> {
         subplan_records: Vec::new(),
         commons: Vec::new(),
         flags: flags::REUSABLE,
+        changed_tables: BTreeMap::new(),
         depth: 0,
     };
     encoder.finish()
@@ -71,6 +72,8 @@ struct Encoder<'e> {
     subplan_records: Vec<At>,
     commons: Vec<At>,
     flags: u32,
+    /// The records of tables whose rows are changed.
+    changed_tables: BTreeMap<Oid, At>,
     /// How many nodes are above the one that is written.
     depth: u32,
 }

@@ -1,12 +1,12 @@
 //! Statements that change rows, with what their execution has to know of tables, indexes and foreign keys.
 
-use super::super::blob::{At, type_words};
+use super::super::blob::At;
 use super::super::program::{Code, Step};
 use super::super::record::{CheckRecord, ConflictRecord, IndexRecord, Modify, ReferenceRecord, TableRecord};
 use super::super::tree;
 use super::{Columns, Encoder, columns_in, flags};
-use crate::bind::tree::{Column, ConflictRule, ExprKind, ModificationKind};
-use crate::catalog::definition::{ConstraintKind, ForeignKey, IndexColumn, IndexDef, Rows, TableDef};
+use crate::bind::tree::{Column, ConflictRule, ExprKind, ModificationKind, RelationId, TABLE_OID};
+use crate::catalog::definition::{Action, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Rows, TableDef};
 use crate::types::{Oid, table};
 use base::{RelId, Result};
 use std::sync::Arc;
@@ -27,6 +27,8 @@ impl Encoder<'_> {
         if let Some(row_id) = modify.row_id {
             read.insert(output(row_id));
         }
+        let assigned = self.assigned(modify);
+        read.extend(old_columns(modify, assigned));
         let mut above = Columns::new();
         for (_, check) in &modify.checks {
             columns_in(check, &self.tree.subplans, &mut above);
@@ -70,8 +72,11 @@ impl Encoder<'_> {
                 old.push(known.map_or(0, |&register| u32::from(register) + 1));
             }
         }
-        let mut checks = Vec::with_capacity(modify.checks.len());
-        for (name, check) in &modify.checks {
+        // PostgreSQL tests them by name.
+        let mut sorted: Vec<_> = modify.checks.iter().collect();
+        sorted.sort_by(|(left, _), (right, _)| left.cmp(right));
+        let mut checks = Vec::with_capacity(sorted.len());
+        for (name, check) in sorted {
             let name = self.plan.blob(name.as_bytes()).0;
             let condition = self.program(check)?;
             checks.push(CheckRecord { name, condition }.write(&mut self.plan).0);
@@ -114,7 +119,7 @@ impl Encoder<'_> {
                 ModificationKind::Delete => 2,
             },
             child,
-            table: self.table(modify)?.0,
+            table: self.table(&modify.table, &modify.others)?.0,
             row_register: match modify.row_id {
                 Some(row_id) => self.register(output(row_id))?.into(),
                 None => 0,
@@ -123,10 +128,11 @@ impl Encoder<'_> {
             old: self.plan.list(&old).0,
             returning,
             buffer: self.new_buffer(),
-            assigned: self.assigned(modify),
+            assigned,
             conflict,
             checks: self.plan.list(&checks).0,
-            scan: 0,
+            existing: self.columns_of(modify.relation),
+            row_buffer: self.new_buffer(),
             recheck: self.condition(&modify.recheck)?,
             recompute,
         };
@@ -170,20 +176,30 @@ impl Encoder<'_> {
             record.filter = self.condition(&conflict.filter)?;
             record.assigned = mask(update.iter().map(|(column, _)| *column));
         }
-        for (relation, field) in [(modify.relation, &mut record.existing), (conflict.excluded, &mut record.excluded)] {
-            let pairs: Vec<u32> = self
-                .registers
-                .iter()
-                .filter(|(column, _)| column.relation == relation)
-                .flat_map(|(column, register)| [u32::from(column.column), u32::from(*register)])
-                .collect();
-            *field = self.plan.list(&pairs).0;
-        }
+        record.existing = self.columns_of(modify.relation);
+        record.excluded = self.columns_of(conflict.excluded);
         Ok(record.write(&mut self.plan).0)
     }
 
-    pub(super) fn table(&mut self, modify: &tree::Modify) -> Result<At> {
-        let table = &modify.table;
+    /// Pairs of column and register: those columns of a relation that somebody reads.
+    pub(super) fn columns_of(&mut self, relation: RelationId) -> u32 {
+        let pairs: Vec<u32> = self
+            .registers
+            .iter()
+            .filter(|(column, _)| column.relation == relation && column.column < TABLE_OID)
+            .flat_map(|(column, register)| [u32::from(column.column), u32::from(*register)])
+            .collect();
+        self.plan.list(&pairs).0
+    }
+
+    /// What has to be known of a table whose rows are changed, and of those tables whose rows are changed along.
+    fn table(&mut self, table: &Arc<TableDef>, others: &[Arc<TableDef>]) -> Result<At> {
+        if let Some(&at) = self.changed_tables.get(&table.oid) {
+            return Ok(at);
+        }
+        // Its place is known before its keys are written: tables may refer to each other in a circle.
+        let at = TableRecord::default().write(&mut self.plan);
+        self.changed_tables.insert(table.oid, at);
         let mut not_null = Vec::new();
         let mut names = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
@@ -200,14 +216,15 @@ impl Encoder<'_> {
         let mut references = Vec::new();
         for constraint in &table.constraints {
             if let ConstraintKind::ForeignKey(key) = &constraint.kind {
-                let Some(other) = find(&modify.others, key.table) else { continue };
+                let Some(other) = find(others, key.table) else { continue };
                 let record = self.reference(&constraint.name, &other, &key.columns, &key.referenced, Some(key.index), key);
+                let record = record.write(&mut self.plan);
                 references.push(record.0);
             }
         }
         let mut referenced_by = Vec::new();
         for referrer in &table.referenced_by {
-            let Some(other) = find(&modify.others, referrer.table) else { continue };
+            let Some(other) = find(others, referrer.table) else { continue };
             let constraint = other.constraints.iter().find(|constraint| constraint.oid == referrer.constraint);
             let Some(ConstraintKind::ForeignKey(key)) = constraint.map(|constraint| &constraint.kind) else { continue };
             let name = constraint.map_or("", |constraint| constraint.name.as_str());
@@ -217,11 +234,17 @@ impl Encoder<'_> {
                 index.columns.len() >= key.columns.len() && leading.eq(key.columns.iter().copied())
             });
             let index = index.map(|index| index.oid);
-            let record = self.reference(name, &other, &key.referenced, &key.columns, index, key);
-            referenced_by.push(record.0);
+            let mut record = self.reference(name, &other, &key.referenced, &key.columns, index, key);
+            if let Some(own) = table.index(key.index) {
+                record.own_index = own.storage.0;
+                let columns = index_columns(table, own);
+                record.own_index_columns = self.plan.list(&columns).0;
+            }
+            if changes_along(key.on_delete) || changes_along(key.on_update) {
+                record.table = self.table(&other, others)?.0;
+            }
+            referenced_by.push(record.write(&mut self.plan).0);
         }
-        let types: Vec<u32> =
-            table.columns.iter().flat_map(|column| type_words(column.ty)).collect();
         let record = TableRecord {
             name: self.plan.blob(table.name.as_bytes()).0,
             oid: table.oid.0,
@@ -232,9 +255,12 @@ impl Encoder<'_> {
             references: self.plan.list(&references).0,
             referenced_by: self.plan.list(&referenced_by).0,
             names: self.plan.list(&names).0,
-            types: self.plan.list(&types).0,
+            fill: fill_factor(table),
         };
-        Ok(record.write(&mut self.plan))
+        for (index, word) in record.to_words().into_iter().enumerate() {
+            self.plan.patch(At(at.0 + index as u32 * 4), word);
+        }
+        Ok(at)
     }
 
     pub(super) fn index(&mut self, table: &TableDef, index: &IndexDef) -> At {
@@ -258,10 +284,10 @@ impl Encoder<'_> {
         others: &[u16],
         index: Option<Oid>,
         key: &ForeignKey,
-    ) -> At {
+    ) -> ReferenceRecord {
         let words = |columns: &[u16]| -> Vec<u32> { columns.iter().map(|&column| column.into()).collect() };
         let index = index.and_then(|oid| other.index(oid));
-        let record = ReferenceRecord {
+        ReferenceRecord {
             name: self.plan.blob(name.as_bytes()).0,
             other_name: self.plan.blob(other.name.as_bytes()).0,
             storage: storage(other).0,
@@ -277,9 +303,44 @@ impl Encoder<'_> {
             on_delete: key.on_delete as u32,
             mask: mask(own.iter().copied()),
             other: other.oid.0,
-        };
-        record.write(&mut self.plan)
+            ..ReferenceRecord::default()
+        }
     }
+}
+
+/// Are rows that refer to one that goes away changed along with it?
+fn changes_along(action: Action) -> bool {
+    !matches!(action, Action::NoAction | Action::Restrict)
+}
+
+/// The columns whose old values an execution needs: those by which other tables refer to the row, and those that an index or a
+/// foreign key has and that are assigned, to see whether they change.
+fn old_columns(modify: &tree::Modify, assigned: u32) -> Vec<Column> {
+    let table = &modify.table;
+    let mut columns: Vec<u16> = Vec::new();
+    if modify.kind != ModificationKind::Insert && !table.referenced_by.is_empty() {
+        let referenced = modify.others.iter().flat_map(|other| &other.constraints);
+        columns.extend(referenced.flat_map(|constraint| match &constraint.kind {
+            ConstraintKind::ForeignKey(key) if key.table == table.oid => key.referenced.as_slice(),
+            _ => &[],
+        }));
+    }
+    if modify.kind == ModificationKind::Update {
+        columns.extend(table.indexes.iter().flat_map(|index| index.columns.iter().map(|part| part.column)));
+        columns.extend(table.constraints.iter().flat_map(|constraint| match &constraint.kind {
+            ConstraintKind::ForeignKey(key) => key.columns.as_slice(),
+            _ => &[],
+        }));
+        columns.retain(|&column| mask([column]) & assigned != 0);
+    }
+    columns.into_iter().map(|column| Column { relation: modify.relation, column }).collect()
+}
+
+/// How full inserts make a table's pages, in percent.
+fn fill_factor(table: &TableDef) -> u32 {
+    const FULL: u32 = 100;
+    let option = table.options.iter().find(|(name, _)| name == "fillfactor");
+    option.and_then(|(_, value)| value.parse().ok()).unwrap_or(FULL)
 }
 
 fn find(tables: &[Arc<TableDef>], oid: Oid) -> Option<Arc<TableDef>> {

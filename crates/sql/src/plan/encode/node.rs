@@ -4,7 +4,7 @@ use super::super::blob::At;
 use super::super::program::{Code, Step};
 use super::super::record::{
     Aggregate, AggregateRecord, Append, CommonScan, Distinct, Filter, FunctionScan, HashJoin, IndexScan, Limit,
-    LockRows, Materialize, NestedLoop, Nothing, Once, Project, SeqScan, SetOperation, Sort, Values, ViewScan,
+    LockRecord, LockRows, Materialize, NestedLoop, Nothing, Once, Project, SeqScan, SetOperation, Sort, Values, ViewScan,
 };
 use super::super::tree::{self, Key, Node};
 use super::modification::{index_key, storage};
@@ -204,33 +204,67 @@ impl Encoder<'_> {
                 let filter = self.condition(filter)?;
                 CommonScan { common: (*common).into(), columns, filter }.write(&mut self.plan, state)
             }
-            Node::LockRows { child, locks } => {
-                self.flags |= flags::WRITES | flags::READS;
-                let mut read = needed.clone();
-                read.extend(locks.iter().map(|lock| Column { relation: lock.relation, column: ROW_ID }));
-                let child = self.node(child, &read)?.0;
-                let mut words = Vec::with_capacity(locks.len() * 4);
-                for lock in locks {
-                    let Source::Table(table) = &self.bound.relations[lock.relation as usize].source else { continue };
-                    let register = self.register(Column { relation: lock.relation, column: ROW_ID })?;
-                    let strength = match lock.strength {
-                        LockStrength::KeyShare => 0,
-                        LockStrength::Share => 1,
-                        LockStrength::NoKeyUpdate => 2,
-                        LockStrength::Update => 3,
-                    };
-                    let wait = match lock.wait {
-                        LockWait::Wait => 0,
-                        LockWait::Error => 1,
-                        LockWait::Skip => 2,
-                    };
-                    words.extend([register.into(), storage(table).0, strength, wait]);
-                }
-                let locks = self.plan.list(&words).0;
-                LockRows { child, locks, scans: 0 }.write(&mut self.plan, state)
-            }
+            Node::LockRows(rows) => self.lock_rows(rows, needed, state)?,
             Node::Modify(modify) => self.modify(modify, needed, state)?,
         })
+    }
+
+    fn lock_rows(&mut self, rows: &tree::LockRows, needed: &Columns, state: u32) -> Result<At> {
+        self.flags |= flags::WRITES | flags::READS;
+        let mut read = needed.clone();
+        read.extend(rows.locks.iter().map(|lock| Column { relation: lock.relation, column: ROW_ID }));
+        // A row that has changed meanwhile is tested and its results are computed again, from the same registers.
+        self.reads(&rows.recheck, &mut read);
+        for (index, target) in rows.targets.iter().enumerate() {
+            if needed.contains(&Column { relation: rows.output, column: index as u16 }) {
+                columns_in(target, &self.tree.subplans, &mut read);
+            }
+        }
+        let child = self.node(&rows.child, &read)?.0;
+        let mut locks = Vec::with_capacity(rows.locks.len());
+        for lock in &rows.locks {
+            let bound = self.bound;
+            let Source::Table(table) = &bound.relations[lock.relation as usize].source else { continue };
+            let register = self.register(Column { relation: lock.relation, column: ROW_ID })?;
+            let record = LockRecord {
+                name: self.plan.blob(table.name.as_bytes()).0,
+                row_register: register.into(),
+                storage: storage(table).0,
+                strength: match lock.strength {
+                    LockStrength::KeyShare => 0,
+                    LockStrength::Share => 1,
+                    LockStrength::NoKeyUpdate => 2,
+                    LockStrength::Update => 3,
+                },
+                wait: match lock.wait {
+                    LockWait::Wait => 0,
+                    LockWait::Error => 1,
+                    LockWait::Skip => 2,
+                },
+                kinds: self.kinds(table),
+                columns: self.columns_of(lock.relation),
+                buffer: self.new_buffer(),
+            };
+            locks.push(record.write(&mut self.plan).0);
+        }
+        let recheck = self.condition(&rows.recheck)?;
+        let mut code = Code::new();
+        for (index, target) in rows.targets.iter().enumerate() {
+            let column = Column { relation: rows.output, column: index as u16 };
+            if needed.contains(&column) && !self.aliases.contains_key(&column) {
+                self.expr(&mut code, target)?;
+                let register = self.register(column)?;
+                code.step_half(Step::Store, register);
+            }
+        }
+        let record = LockRows {
+            child,
+            locks: self.plan.list(&locks).0,
+            recheck,
+            recompute: code.finish(&mut self.plan).0,
+            buffer: self.new_buffer(),
+        };
+        Ok(record.write(&mut self.plan, state))
     }
 
     pub(super) fn maybe_register(&mut self, relation: RelationId, column: u16, read: &Columns) -> Result<u32> {
