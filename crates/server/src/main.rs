@@ -11,6 +11,7 @@
 //! | [`startup`] | a connection's first messages: encryption, authentication, parameters |
 //! | [`limit`] | the service that answers with canned messages: the ceiling of this server |
 //! | [`serve`] | the database server itself |
+//! | [`views`] | what the server shows of itself |
 #![forbid(unsafe_code)]
 
 mod data_directory;
@@ -19,6 +20,7 @@ mod options;
 mod roles;
 mod serve;
 mod startup;
+mod views;
 
 use base::Result;
 use options::{Command, Options};

@@ -81,6 +81,8 @@ kinds! {
     Catalog = 6 "catalog" "catalog" Form::Decimal, buffered plain;
     /// The map from transactions to commit numbers.
     TransactionMap = 7 "transaction map" "transactions" Form::Hex16, direct plain;
+    /// What `ALTER SYSTEM` wrote.
+    Settings = 8 "settings" "" Form::Word("gearbox.auto.toml"), buffered plain;
 }
 
 impl Kind {
@@ -170,6 +172,9 @@ impl FileName {
 
     /// The control file.
     pub const CONTROL: FileName = FileName::new(Kind::Control, 0);
+
+    /// What `ALTER SYSTEM` wrote.
+    pub const SETTINGS: FileName = FileName::new(Kind::Settings, 0);
 
     /// The name that such a value stands for; none if it is no name. For values that were stored.
     pub fn from_raw(raw: u64) -> Option<FileName> {

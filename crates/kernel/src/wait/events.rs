@@ -132,6 +132,7 @@ events! {
     StatementLatch LwLock "StatementCache" AtCompletion short "A latch of the statement cache.";
     RelationLatch LwLock "Relation" AtCompletion short "A latch of a relation's size and free space.";
     TransactionLatch LwLock "Transaction" AtCompletion short "A latch of the transaction map.";
+    SettingsFile LwLock "SettingsFile" AtCompletion short "The file that ALTER SYSTEM writes.";
     TestLatch LwLock "Test" AtCompletion short "A latch of a test.";
     TransactionLock Lock "transactionid" AnyTime long "The end of a transaction that holds a row.";
     RelationLock Lock "relation" AnyTime long "A lock of a table.";

@@ -29,6 +29,12 @@ impl<'s, S: Sink + ?Sized> Message<'s, S> {
         Message { sink, at, ended: false }
     }
 
+    /// The message that began at a position of the sink.
+    #[inline]
+    pub(super) fn resume(sink: &'s mut S, at: usize) -> Self {
+        Message { sink, at, ended: false }
+    }
+
     #[inline]
     pub(super) fn sink(&mut self) -> &mut S {
         self.sink

@@ -25,7 +25,7 @@ mod rows;
 
 pub use copy::{CopyRow, copy_data, copy_done, copy_in_response, copy_out_response};
 pub use report::{Level, error_response, notice_response};
-pub use rows::{DataRow, Field, RowDescription};
+pub use rows::{DataRow, Field, OpenRow, RowDescription};
 
 use crate::auth;
 use crate::cancel::CancelKey;

@@ -109,3 +109,52 @@ impl<'s, S: Sink + ?Sized> DataRow<'s, S> {
         self.message.end_counted(self.values)
     }
 }
+
+/// A row whose values come at different times: as [`DataRow`], but it does not hold the sink between them. Whoever drops one
+/// before its end calls [`OpenRow::abandon`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a row that is not ended is half a message"]
+pub struct OpenRow {
+    at: usize,
+    values: usize,
+}
+
+impl OpenRow {
+    /// Begins a row.
+    #[inline]
+    pub fn begin<S: Sink + ?Sized>(sink: &mut S) -> OpenRow {
+        let at = sink.len();
+        sink.put(&[b'D', 0, 0, 0, 0, 0, 0]);
+        OpenRow { at, values: 0 }
+    }
+
+    /// The next value is null.
+    #[inline]
+    pub fn null<S: Sink + ?Sized>(&mut self, sink: &mut S) {
+        sink.put(&[0xff; 4]);
+        self.values += 1;
+    }
+
+    /// As [`DataRow::value_with`].
+    #[inline]
+    pub fn value_with<S: Sink + ?Sized, R>(&mut self, sink: &mut S, write: impl FnOnce(&mut S) -> R) -> R {
+        let at = sink.len();
+        sink.put(&[0; 4]);
+        let result = write(sink);
+        let length = (sink.len() - at - 4) as u32;
+        sink.patch(at, &length.to_be_bytes());
+        self.values += 1;
+        result
+    }
+
+    /// As [`DataRow::end`].
+    #[inline]
+    pub fn end<S: Sink + ?Sized>(self, sink: &mut S) -> Result<()> {
+        Message::resume(sink, self.at).end_counted(self.values)
+    }
+
+    /// Forgets the row.
+    pub fn abandon<S: Sink + ?Sized>(self, sink: &mut S) {
+        sink.cut(self.at);
+    }
+}

@@ -1,5 +1,8 @@
 //! A connection after its login: messages in, answers out, in PostgreSQL's order.
 //!
+//! A [`Connection`] lies in its session's arena, with everything that SQL knows of the session; whichever engine has the next
+//! request goes on with it.
+//!
 //! Rules of the protocol that live here and nowhere else:
 //! 1. An error in the extended protocol skips every message up to the next `Sync`; a simple query ends with its own
 //!    `ReadyForQuery`, also after an error.
@@ -8,85 +11,219 @@
 //!    trusted ends the session.
 //! 4. An interrupt is told at the next message's place, or at once if the session is parked: a termination says why.
 
-use base::settings::{Effective, SettingId, TABLE};
+use super::answers::Answers;
+use base::settings::{MessageLevel, SettingId, TABLE};
 use base::{Error, Kind, Result};
+use kernel::clock;
+use kernel::region::arena::ArenaRef;
 use kernel::session::{Interrupt, Next, Session, interrupt_error};
+use protocol::Format as WireFormat;
 use protocol::backend::{self, Status};
-use protocol::frontend::{self, Framed, Frontend, Tag};
+use protocol::frontend::{self, Framed, Frontend, Tag, Target as WireTarget};
+use sql::session::extended::Target;
+use sql::session::{Block, Environment, Format};
 
-/// What a session knows between two messages, beside what SQL knows of it.
-#[derive(Default)]
+/// What a session knows between two messages.
 pub struct Connection {
+    /// What SQL knows.
+    sql: sql::session::Session<ArenaRef>,
     /// An extended message failed: what follows up to `Sync` is passed over.
     skips: bool,
 }
 
-/// Tells the client what it must know before its first statement: settings that are reported, and its cancel key.
-pub fn greet(session: &mut Session, settings: &Effective) {
-    let (number, secret) = (session.shared().number(), session.shared().secret());
-    let output = session.output();
-    for setting in TABLE.iter().filter(|setting| setting.flags.has(base::settings::Flags::REPORT)) {
-        backend::parameter_status(output, setting.name, &reported(setting.id, settings));
-    }
-    backend::backend_key_data(output, &crate::startup::key_of(number, secret));
-    backend::ready_for_query(output, Status::Idle);
-}
-
-fn reported(id: SettingId, settings: &Effective) -> String {
-    match id {
-        SettingId::IsSuperuser => "on".to_string(),
-        SettingId::SessionAuthorization => crate::roles::SUPERUSER.to_string(),
-        id => settings.show(id),
-    }
-}
-
-/// Serves the messages that have come.
-pub fn serve(connection: &mut Connection, session: &mut Session) -> Result<Next> {
-    loop {
-        if let Some(interrupt) = session.shared().interrupt() {
-            end_by_interrupt(session, interrupt)?;
+impl Connection {
+    /// A session of that user, with what its startup packet asked for.
+    ///
+    /// Errors: a setting that is not known, or a value that it cannot have; `53200`.
+    pub fn new(
+        session: &Session,
+        env: &Environment<'_>,
+        user: &str,
+        wishes: &[(String, String)],
+    ) -> Result<Connection> {
+        let mut sql = sql::session::Session::new(session.arena(), user, kernel::engine::random_u64())?;
+        for (name, value) in wishes {
+            sql.set_at_start(env, name, value)?;
         }
-        let (input, _) = session.parts();
-        let (tag, body, consumed) = match frontend::next(input, protocol::limits::LARGE_MAX)? {
-            Framed::Message { tag, body, consumed } => (tag, body, consumed),
-            Framed::NeedMore(bytes) => {
-                if session.await_large(bytes)? {
-                    continue;
-                }
-                return Ok(Next::Park);
-            }
-        };
-        if connection.skips && tag != Tag::Sync && tag != Tag::Terminate {
-            session.consume(consumed);
-            continue;
-        }
-        let outcome = Frontend::decode(tag, body).and_then(|message| answer(&message));
-        session.consume(consumed);
+        Ok(Connection { sql, skips: false })
+    }
+
+    /// Tells the client what it must know before its first statement: settings that are reported, and its cancel key.
+    pub fn greet(&self, session: &mut Session, env: &Environment<'_>) {
+        let (number, secret) = (session.shared().number(), session.shared().secret());
+        let view = self.sql.view(env);
         let output = session.output();
-        match outcome {
-            Ok(Step::Ready) => {
-                connection.skips = false;
-                backend::ready_for_query(output, Status::Idle);
+        for setting in TABLE.iter().filter(|setting| setting.flags.has(base::settings::Flags::REPORT)) {
+            backend::parameter_status(output, setting.name, &view.show(setting.id));
+        }
+        backend::backend_key_data(output, &crate::startup::key_of(number, secret));
+        backend::ready_for_query(output, Status::Idle);
+    }
+
+    /// The session is over: what it holds beside its memory is given up.
+    pub fn close(&mut self, env: &Environment<'_>) {
+        self.sql.close(env);
+    }
+
+    /// Serves the messages that have come.
+    pub fn serve(&mut self, session: &mut Session, env: &Environment<'_>) -> Result<Next> {
+        // A message is copied out of the input: its answer may make room there by reading on.
+        let mut message = Vec::new();
+        loop {
+            if let Some(interrupt) = session.shared().interrupt() {
+                self.heed(session, interrupt)?;
             }
-            Ok(Step::Nothing) => {}
-            Ok(Step::Closed) => backend::close_complete(output),
-            Ok(Step::Empty) => {
-                backend::empty_query_response(output);
-                backend::ready_for_query(output, Status::Idle);
+            let (tag, body, consumed) = match frontend::next(session.input(), protocol::limits::LARGE_MAX)? {
+                Framed::Message { tag, body, consumed } => (tag, body, consumed),
+                Framed::NeedMore(bytes) => {
+                    if session.await_large(bytes)? {
+                        continue;
+                    }
+                    self.sleep_well(session, env);
+                    return Ok(Next::Park);
+                }
+            };
+            if self.skips && tag != Tag::Sync && tag != Tag::Terminate {
+                session.consume(consumed);
+                continue;
             }
-            Ok(Step::Flush) => session.flush()?,
-            Ok(Step::Leave) => return Ok(Next::Close),
-            Err(error) if error.kind() == Kind::Session => return Err(error),
-            Err(error) => {
-                backend::error_response(output, &error);
-                if tag.is_extended() {
-                    connection.skips = true;
-                } else if tag == Tag::Query || tag == Tag::FunctionCall {
-                    backend::ready_for_query(output, Status::Idle);
+            message.clear();
+            message.extend_from_slice(body);
+            session.consume(consumed);
+            session.shared().clear_deadline();
+            let outcome = match Frontend::decode(tag, &message) {
+                Ok(message) => self.answer(session, env, &message),
+                Err(error) => {
+                    self.sql.fail(env);
+                    Err(error)
+                }
+            };
+            session.shared().set_in_transaction(self.sql.block() != Block::Idle);
+            match outcome {
+                Ok(Step::Ready) => self.ready(session, env),
+                Ok(Step::Nothing) => {}
+                Ok(Step::Flush) => session.flush()?,
+                Ok(Step::Leave) => return Ok(Next::Close),
+                Err(error) if error.kind() == Kind::Session => return Err(error),
+                Err(error) => {
+                    backend::error_response(session.output(), &error);
+                    if tag.is_extended() {
+                        self.skips = true;
+                    } else if tag == Tag::Query || tag == Tag::FunctionCall {
+                        self.ready(session, env);
+                    }
                 }
             }
+            session.flush_if_full()?;
         }
-        session.flush_if_full()?;
+    }
+
+    fn ready(&mut self, session: &mut Session, env: &Environment<'_>) {
+        self.skips = false;
+        let output = session.output();
+        self.sql.take_reports(env, |name, value| backend::parameter_status(output, name, value));
+        let status = match self.sql.block() {
+            Block::Idle => Status::Idle,
+            Block::Open => Status::InTransaction,
+            Block::Failed => Status::Failed,
+        };
+        backend::ready_for_query(session.output(), status);
+    }
+
+    /// A termination ends the session with its reason; a cancel between statements is void.
+    fn heed(&self, session: &mut Session, interrupt: Interrupt) -> Result<()> {
+        session.shared().clear_interrupt(interrupt);
+        let error = interrupt_error(interrupt);
+        if error.kind() == Kind::Session { Err(error) } else { Ok(()) }
+    }
+
+    /// The client has its answer: from now on it may be too long idle.
+    fn sleep_well(&self, session: &mut Session, env: &Environment<'_>) {
+        let id = match self.sql.block() {
+            Block::Idle => SettingId::IdleSessionTimeout,
+            Block::Open | Block::Failed => SettingId::IdleInTransactionSessionTimeout,
+        };
+        arm(session, self.milliseconds(env, id), Interrupt::IdleTimeout);
+    }
+
+    fn answer(&mut self, session: &mut Session, env: &Environment<'_>, message: &Frontend<'_>) -> Result<Step> {
+        match message {
+            Frontend::Query(text) => {
+                self.begin(session, env);
+                let level = self.level(env);
+                self.sql.simple_query(env, text, &mut Answers::new(session, level))?;
+                session.shared().clear_deadline();
+                return Ok(Step::Ready);
+            }
+            Frontend::Parse(parse) => {
+                self.begin(session, env);
+                let types: Vec<u32> = parse.types().collect();
+                self.sql.parse(env, parse.name, parse.text, &types)?;
+                backend::parse_complete(session.output());
+            }
+            Frontend::Bind(bind) => {
+                let parameters = bind.parameters().map(|(value, format)| (value, of_wire(format)));
+                let results = bind.results();
+                let formats = (0..results.len()).map(|index| of_wire(results.of(index)));
+                self.sql.bind(env, bind.portal, bind.statement, parameters, formats)?;
+                backend::bind_complete(session.output());
+            }
+            Frontend::Describe(target) => {
+                let level = self.level(env);
+                let told = self.sql.describe(
+                    env,
+                    target_of(*target),
+                    |answers: &mut Answers<'_>, types| {
+                        backend::parameter_description(answers.buffer(), types.iter().copied());
+                    },
+                    &mut Answers::new(session, level),
+                )?;
+                if !told {
+                    backend::no_data(session.output());
+                }
+            }
+            Frontend::Execute { portal, rows_max } => {
+                self.begin(session, env);
+                let level = self.level(env);
+                self.sql.execute(env, portal, rows_max.unwrap_or(0).into(), &mut Answers::new(session, level))?;
+                session.shared().clear_deadline();
+            }
+            Frontend::Close(target) => {
+                self.sql.close_target(target_of(*target));
+                backend::close_complete(session.output());
+            }
+            Frontend::Sync => {
+                if let Err(error) = self.sql.sync(env) {
+                    backend::error_response(session.output(), &error);
+                }
+                return Ok(Step::Ready);
+            }
+            Frontend::Flush => return Ok(Step::Flush),
+            Frontend::Terminate => return Ok(Step::Leave),
+            // Sent before the client learnt that its copy had failed: they mean nothing.
+            Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_) => {}
+            Frontend::Password(_) => return Err(Error::protocol("unexpected password message")),
+            Frontend::FunctionCall(_) => {
+                return Err(
+                    Error::unsupported("function calls are not supported").hint("Call the function in a SELECT.")
+                );
+            }
+        }
+        Ok(Step::Nothing)
+    }
+
+    /// A statement begins: it may run for so long.
+    fn begin(&self, session: &mut Session, env: &Environment<'_>) {
+        arm(session, self.milliseconds(env, SettingId::StatementTimeout), Interrupt::StatementTimeout);
+    }
+
+    fn level(&self, env: &Environment<'_>) -> MessageLevel {
+        let number = self.sql.view(env).value(SettingId::ClientMinMessages).number();
+        MessageLevel::from_number(number).unwrap_or(MessageLevel::Notice)
+    }
+
+    fn milliseconds(&self, env: &Environment<'_>, id: SettingId) -> u64 {
+        self.sql.view(env).value(id).number().max(0) as u64
     }
 }
 
@@ -94,43 +231,30 @@ pub fn serve(connection: &mut Connection, session: &mut Session) -> Result<Next>
 enum Step {
     /// Everything before it has been answered.
     Ready,
-    /// No answer.
+    /// Nothing more than what is in the buffer.
     Nothing,
-    /// A statement or portal is forgotten.
-    Closed,
-    /// There was no statement in it.
-    Empty,
     /// What has gathered goes out now.
     Flush,
     /// The client leaves.
     Leave,
 }
 
-fn answer(message: &Frontend<'_>) -> Result<Step> {
-    match message {
-        Frontend::Query(text) if text.trim().trim_end_matches(';').trim().is_empty() => Ok(Step::Empty),
-        Frontend::Query(_) | Frontend::Parse(_) => {
-            Err(Error::unsupported("statements are not supported yet").hint("This version answers log-ins only."))
-        }
-        Frontend::Bind(_) | Frontend::Describe(_) | Frontend::Execute { .. } => {
-            Err(Error::unsupported("statements are not supported yet"))
-        }
-        Frontend::Close(_) => Ok(Step::Closed),
-        Frontend::Sync => Ok(Step::Ready),
-        Frontend::Flush => Ok(Step::Flush),
-        Frontend::Terminate => Ok(Step::Leave),
-        // Sent before the client learnt that its copy had failed: they mean nothing.
-        Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_) => Ok(Step::Nothing),
-        Frontend::Password(_) => Err(Error::protocol("unexpected password message")),
-        Frontend::FunctionCall(_) => {
-            Err(Error::unsupported("function calls are not supported").hint("Call the function in a SELECT."))
-        }
+fn arm(session: &Session, milliseconds: u64, interrupt: Interrupt) {
+    if milliseconds > 0 {
+        session.shared().set_deadline(clock::now() + milliseconds * 1_000_000, interrupt);
     }
 }
 
-/// A termination ends the session with its reason; a cancel between statements is void.
-fn end_by_interrupt(session: &mut Session, interrupt: Interrupt) -> Result<()> {
-    session.shared().clear_interrupt(interrupt);
-    let error = interrupt_error(interrupt);
-    if error.kind() == Kind::Session { Err(error) } else { Ok(()) }
+fn of_wire(format: WireFormat) -> Format {
+    match format {
+        WireFormat::Text => Format::Text,
+        WireFormat::Binary => Format::Binary,
+    }
+}
+
+fn target_of(target: WireTarget<'_>) -> Target<'_> {
+    match target {
+        WireTarget::Statement(name) => Target::Statement(name),
+        WireTarget::Portal(name) => Target::Portal(name),
+    }
 }

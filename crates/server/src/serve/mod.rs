@@ -4,38 +4,59 @@
 //! |---|---|
 //! | [`login`] | from the first packet to the first `ReadyForQuery` |
 //! | [`connection`] | messages after that |
+//! | [`answers`] | where a statement's answers go |
+//! | [`alter_system`] | the file that `ALTER SYSTEM` writes |
 //!
 //! Life of a request: the kernel calls [`Service::serve`] with what came in; the session's [`State`], which lies in its
 //! arena, says how far it is; messages are served until no whole one is left, and the session parks.
+//!
+//! Life of the server: the supervisor makes the [`Database`], with everything of storage's and SQL's in the region, before the
+//! first engine is forked; the background host recovers ([`Service::start`]) before anybody is let in, runs storage's tasks,
+//! and writes the last checkpoint when all sessions have gone ([`Service::stop`]).
 
+mod alter_system;
+mod answers;
 mod connection;
 mod login;
 
 use crate::options::Options;
 use crate::roles::Roles;
 use crate::startup;
+use crate::views;
+use allocator_api2::boxed::Box as ArenaBox;
+use alter_system::SettingsFile;
 use base::settings::{Effective, SettingId};
 use base::{Error, Kind, Result};
 use connection::Connection;
 use kernel::clock;
+use kernel::region::arena::ArenaRef;
 use kernel::session::{End, Interrupt, Next, Service, Session};
 use login::{Login, Outcome};
 use protocol::backend;
 use protocol::startup::Negotiation;
+use sql::catalog::Catalogs;
+use sql::session::Environment;
+use storage::Storage;
+use storage::relation::Relations;
 
 /// The service that every engine of the server has.
 struct Database {
     settings: Effective,
     roles: Roles,
+    settings_file: SettingsFile,
+    storage: &'static Storage,
+    relations: &'static Relations,
+    sql: sql::session::Database,
 }
 
 /// A session's state between two requests; lies in its arena.
-#[allow(clippy::large_enum_variant, reason = "one lies in each session's arena, whose smallest piece is a page")]
 enum State {
     /// It logs in.
     Login(Login),
     /// It is in.
-    In(Connection),
+    In(ArenaBox<Connection, ArenaRef>),
+    /// It is being served. Whoever closes it and finds this knows that what was served did not come to its end.
+    Served,
 }
 
 /// Runs the server; answers the exit status.
@@ -46,9 +67,10 @@ pub fn run(options: Options) -> Result<i32> {
         eprintln!("gearbox: {notice}");
     }
     let roles = Roles::open(options.data(), options.effective.text(SettingId::PasswordFile))?;
+    kernel::io::on_completion(Storage::complete);
     kernel::supervisor::run(
         config,
-        || Ok(Database { settings: options.effective, roles }),
+        || Database::make(options.effective, roles),
         |config| {
             for address in &config.listen {
                 let (ip, port) = (address.ip(), address.port());
@@ -56,6 +78,18 @@ pub fn run(options: Options) -> Result<i32> {
             }
         },
     )
+}
+
+/// What storage is told, of the settings.
+fn storage_config(settings: &Effective) -> storage::Config {
+    storage::Config {
+        shared_buffers: settings.bytes(SettingId::SharedBuffers),
+        wal_buffers: settings.bytes(SettingId::WalBuffers),
+        checkpoint_timeout_ms: settings.micros(SettingId::CheckpointTimeout) / 1000,
+        min_wal_size: settings.bytes(SettingId::MinWalSize),
+        max_wal_size: settings.bytes(SettingId::MaxWalSize),
+        deadlock_timeout_ms: settings.micros(SettingId::DeadlockTimeout) / 1000,
+    }
 }
 
 impl Service for Database {
@@ -69,10 +103,40 @@ impl Service for Database {
         }
     }
 
-    fn close(&self, _session: &mut Session, _end: End) {}
+    fn close(&self, session: &mut Session, _end: End) {
+        let state = session.state::<State>().map(|state| std::mem::replace(state, State::Served));
+        if let Some(State::In(mut connection)) = state {
+            connection.close(&self.environment(session));
+        }
+        self.relations.end_session(session.shared().id());
+    }
 
     fn refusal(&self, error: &Error) -> Vec<u8> {
         startup::refusal(error)
+    }
+
+    fn background(&self) -> &'static [&'static str] {
+        storage::TASKS
+    }
+
+    fn run_background(&self, task: usize) {
+        self.storage.run_task(task);
+    }
+
+    fn start(&self) -> Result<()> {
+        self.storage.start().map(|_| ())
+    }
+
+    fn stop(&self) {
+        if let Err(error) = self.storage.stop() {
+            eprintln!("gearbox: the last checkpoint failed, so the next start recovers: {error}");
+        }
+    }
+}
+
+impl sql::session::Server for Database {
+    fn alter_system(&self, id: Option<SettingId>, value: Option<&str>) -> Result<()> {
+        self.settings_file.change(id, value)
     }
 }
 
@@ -87,6 +151,26 @@ fn as_fatal(error: Error) -> Error {
 }
 
 impl Database {
+    /// Takes everything in the region that the server needs. Before the first engine.
+    fn make(settings: Effective, roles: Roles) -> Result<Database> {
+        let storage = Storage::create_tables(&storage_config(&settings))?;
+        let relations = Relations::make(storage);
+        let mut catalogs = Catalogs::new();
+        views::register(&mut catalogs);
+        let sql = sql::session::Database::new(catalogs, clock::wall_us()).with_tables(relations);
+        Ok(Database { settings, roles, settings_file: SettingsFile::make(), storage, relations, sql })
+    }
+
+    fn environment(&self, session: &Session) -> Environment<'_> {
+        Environment {
+            database: &self.sql,
+            effective: &self.settings,
+            session: Some(session.shared().id()),
+            number: session.shared().number(),
+            server: self,
+        }
+    }
+
     fn go_on(&self, session: &mut Session) -> Result<Next> {
         if session.state::<State>().is_none() {
             session.set_state(State::Login(Login::Begins(Negotiation::default())))?;
@@ -95,43 +179,35 @@ impl Database {
         }
         // The state is taken out while it is used, so that the session can be used beside it.
         let state = session.state::<State>().expect("just stored");
-        match std::mem::replace(state, State::In(Connection::default())) {
-            State::Login(mut login) => {
-                if let Some(interrupt) = session.shared().interrupt() {
-                    return Err(kernel::session::interrupt_error(interrupt));
-                }
-                match login::go_on(&mut login, session, &self.roles)? {
-                    Outcome::Leaves => Ok(Next::Close),
-                    Outcome::Waits => {
-                        *session.state::<State>().expect("stored above") = State::Login(login);
-                        Ok(Next::Park)
-                    }
-                    Outcome::In(wishes) => {
-                        session.shared().clear_deadline();
-                        apply(&wishes)?;
-                        connection::greet(session, &self.settings);
-                        let mut connection = Connection::default();
-                        let next = connection::serve(&mut connection, session);
-                        *session.state::<State>().expect("stored above") = State::In(connection);
-                        next
-                    }
-                }
-            }
+        let (next, state) = match std::mem::replace(state, State::Served) {
+            State::Login(login) => self.log_in(session, login)?,
             State::In(mut connection) => {
-                let next = connection::serve(&mut connection, session);
-                *session.state::<State>().expect("stored above") = State::In(connection);
-                next
+                let next = connection.serve(session, &self.environment(session));
+                (next, State::In(connection))
+            }
+            State::Served => unreachable!("a session is served by one engine at a time, and put back"),
+        };
+        *session.state::<State>().expect("stored above") = state;
+        next
+    }
+
+    fn log_in(&self, session: &mut Session, mut login: Login) -> Result<(Result<Next>, State)> {
+        if let Some(interrupt) = session.shared().interrupt() {
+            return Err(kernel::session::interrupt_error(interrupt));
+        }
+        match login::go_on(&mut login, session, &self.roles)? {
+            Outcome::Leaves => Ok((Ok(Next::Close), State::Login(login))),
+            Outcome::Waits => Ok((Ok(Next::Park), State::Login(login))),
+            Outcome::In(wishes) => {
+                session.shared().clear_deadline();
+                let env = self.environment(session);
+                let connection = Connection::new(session, &env, wishes.user(), &wishes.settings())?;
+                let refused = |_| Error::out_of_memory("a session's state", size_of::<Connection>());
+                let mut connection = ArenaBox::try_new_in(connection, session.arena()).map_err(refused)?;
+                connection.greet(session, &env);
+                let next = connection.serve(session, &env);
+                Ok((next, State::In(connection)))
             }
         }
     }
-}
-
-/// Checks the settings that a client asked for in its startup packet.
-fn apply(wishes: &login::Wishes) -> Result<()> {
-    for (name, value) in wishes.settings() {
-        let id = base::settings::lookup(&name)?;
-        base::settings::check_context(id, base::settings::Change::Session, true)?;
-        base::settings::parse(id, &value)?;
-    }
-    Ok(())
 }

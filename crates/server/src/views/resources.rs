@@ -4,8 +4,8 @@
 use super::{INT8, TEXT, column};
 use base::Result;
 use kernel::engine::{State, engines};
-use kernel::region::heap::{self, Owner};
 use kernel::region;
+use kernel::region::heap::{self, Owner};
 use kernel::session;
 use sql::catalog::{RowSink, ViewColumn, ViewContext};
 use sql::types::Oid;

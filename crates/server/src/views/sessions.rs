@@ -49,18 +49,13 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
             row.int(slot.engine_id().0).int(pid).int(tid)
         };
         let row = match waiting {
-            Some((event, _, since)) => row
-                .text(event.row().class.as_str())
-                .text(event.row().name)
-                .count(now.saturating_sub(since) / 1000),
+            Some((event, _, since)) => {
+                row.text(event.row().class.as_str()).text(event.row().name).count(now.saturating_sub(since) / 1000)
+            }
             None if parked => row.text("Client").text("ClientIdle").null(),
             None => row.nulls(3),
         };
-        row.count(slot.requests.get())
-            .count(slot.moves.get())
-            .count(slot.arena_bytes())
-            .int(slot.started_at())
-            .end();
+        row.count(slot.requests.get()).count(slot.moves.get()).count(slot.arena_bytes()).int(slot.started_at()).end();
     }
     Ok(())
 }
