@@ -132,6 +132,9 @@ pub struct EngineShared {
     session: AtomicU32,
     primitive: AtomicU32,
     pub(crate) fibers: AtomicU32,
+    /// With fibers: how long the fresh request that was started last had waited, and when it was started.
+    pub(crate) fresh_wait_ns: AtomicU64,
+    pub(crate) fresh_at: AtomicU64,
     critical: AtomicU32,
     spin_depth: AtomicU32,
     /// What it counts as in its group; see [`crate::hosting::group`].
@@ -266,6 +269,7 @@ impl EngineShared {
         }
         self.session.store(0, Relaxed);
         self.fibers.store(0, Relaxed);
+        self.fresh_at.store(0, Relaxed);
         self.bell.store(0, Relaxed);
         self.ring_bell.store(0, Relaxed);
         self.state.store(State::Absent as u32, SeqCst);

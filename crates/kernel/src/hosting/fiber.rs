@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A fiber stays on its engine until its request is done. Parked sessions move: when an engine falls behind while another
-//! sleeps, fresh requests are handed over, and the session's home moves with it.
+//! sleeps, or lets requests wait for much less long, fresh requests are handed over, and the session's home moves with it.
 
 use super::sleeper::Sleeper;
 use super::{claim, group, make_ready, request};
@@ -26,8 +26,12 @@ use base::{EngineId, SessionId};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::*;
 
-/// A fresh request that has waited longer than this goes to an engine that sleeps.
+/// A fresh request that has waited longer than this goes to an engine that sleeps, or to one where requests wait for less
+/// than half as long.
 const HAND_OVER_AFTER_NS: Nanos = 500_000;
+/// How long ago an engine may have started the request whose wait says how long requests wait there: one that has started
+/// none since has no CPU, or a long slice to run.
+const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
 const RUNS_PER_LOOK: usize = 32;
 const LOOK_AFTER_NS: Nanos = 500_000;
@@ -213,6 +217,9 @@ impl Loop {
             } else if let Some(id) = self.first.pop_front() {
                 self.start(id);
             } else if let Some(id) = self.fresh.pop_front() {
+                let me = self.local.shared;
+                me.fresh_wait_ns.store(now.saturating_sub(session::slot(id).ready_since()), Relaxed);
+                me.fresh_at.store(now, Relaxed);
                 self.start(id);
             } else if let Some(id) = self.sliced.pop_front() {
                 self.resume(id);
@@ -272,7 +279,8 @@ impl Loop {
         }
     }
 
-    /// Gives fresh requests that have waited too long to an engine that sleeps.
+    /// Gives fresh requests that have waited too long to engines that would start them sooner, one each. Without the look at
+    /// those that are awake, sessions that never pause would stay wherever they have come together once.
     fn hand_over(&mut self) {
         let Some(&id) = self.fresh.front() else { return };
         let now = clock::now();
@@ -282,8 +290,12 @@ impl Loop {
             return;
         }
         let me = self.local.shared.id();
+        let sooner = |other: &EngineShared| {
+            let known = now.saturating_sub(other.fresh_at.load(Relaxed)) < WAIT_IS_KNOWN_NS;
+            known && other.fresh_wait_ns.load(Relaxed) * 2 + HAND_OVER_AFTER_NS < waited
+        };
         for other in pooled_engines() {
-            if other.id() != me && other.bell.load(SeqCst) != 0 {
+            if other.id() != me && (other.bell.load(SeqCst) != 0 || sooner(other)) {
                 let Some(id) = self.fresh.pop_front() else { return };
                 session::slot(id).home.store(other.id().0, SeqCst);
                 inbox::handed(other).insert(id);

@@ -3,9 +3,11 @@
 
 use crate::figure;
 use crate::support::runner::Test;
-use crate::support::{Server, Setup, pooled};
+use crate::support::{Dice, Server, Setup, pooled};
 use kernel::config::Sessions;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// What 99 of 100 requests of others may take at most.
@@ -44,8 +46,8 @@ fn computing(setup: Setup) {
     let name = server.setup.name();
     let mut computers = server.connect_many(3);
     let begin = Instant::now();
-    computers.iter_mut().for_each(|client| client.send("spin 2000").unwrap());
-    let (count, p99, worst) = others(&server, || begin.elapsed() < Duration::from_millis(1800));
+    computers.iter_mut().for_each(|client| client.send("spin 1200").unwrap());
+    let (count, p99, worst) = others(&server, || begin.elapsed() < Duration::from_millis(1000));
     computers.iter_mut().for_each(|client| {
         client.limit(Duration::from_secs(20));
         assert_eq!(client.line().unwrap(), "ok");
@@ -59,43 +61,45 @@ fn computing(setup: Setup) {
     server.stop();
 }
 
-/// Clients that are all alike get alike: none is served much less often than another, whatever its slot.
+/// Clients that are all alike get alike: none is served much less often than another, whatever its slot and its engine.
+///
+/// One thread drives all of them, and looks at all of them in turn: so it is the server, not the system's scheduler, that
+/// decides who gets how much.
 fn fair(setup: Setup) {
     const CLIENTS: usize = 48;
     let server = Server::start(setup);
     let name = server.setup.name();
-    let clients = server.connect_many(CLIENTS);
-    let end = Instant::now() + Duration::from_millis(1500);
-    // Eight threads drive six clients each: every client has a request out at any time, each of some microseconds.
-    let mut counts: Vec<usize> = std::thread::scope(|scope| {
-        let mut groups: Vec<Vec<_>> = (0..8).map(|_| Vec::new()).collect();
-        clients.into_iter().enumerate().for_each(|(index, client)| groups[index % 8].push(client));
-        let drive = |mut group: Vec<crate::support::Client>| {
-            move || {
-                let mut counts = vec![0; group.len()];
-                group.iter_mut().for_each(|client| client.send("add 1 1 50").unwrap());
-                while Instant::now() < end {
-                    for (client, count) in group.iter_mut().zip(&mut counts) {
-                        client.stream().set_nonblocking(true).unwrap();
-                        let answer = client.line();
-                        client.stream().set_nonblocking(false).unwrap();
-                        if answer.is_ok() {
-                            *count += 1;
-                            client.send("add 1 1 50").unwrap();
-                        }
-                    }
-                    std::thread::yield_now();
-                }
-                counts
-            }
-        };
-        let threads: Vec<_> = groups.into_iter().map(|group| scope.spawn(drive(group))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
+    let mut clients = server.connect_many(CLIENTS);
+    let mut polls: Vec<libc::pollfd> = clients
+        .iter()
+        .map(|client| libc::pollfd { fd: client.stream().as_raw_fd(), events: libc::POLLIN, revents: 0 })
+        .collect();
+    let mut counts = [0u32; CLIENTS];
+    let mut dice = Dice(1);
+    // Every client has a request out at any time, each of some microseconds.
+    clients.iter_mut().for_each(|client| client.send("add 1 1 50").unwrap());
+    let end = Instant::now() + Duration::from_millis(1200);
+    while Instant::now() < end {
+        // SAFETY: the array is valid for the call and as long as it says.
+        let ready = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, 1000) };
+        assert!(ready > 0, "{name}: nobody is served for a second");
+        // Beginning anywhere: what is answered during one turn is seen in the next one, and so the last would have less.
+        let first = dice.below(CLIENTS);
+        for at in (first..CLIENTS).chain(0..first).filter(|&at| polls[at].revents != 0) {
+            assert!(clients[at].line().unwrap().starts_with("ok "), "{name}: an answer");
+            counts[at] += 1;
+            clients[at].send("add 1 1 50").unwrap();
+        }
+    }
+    let mut by_engine: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (client, &count) in clients.iter_mut().zip(&counts) {
+        client.line().unwrap();
+        by_engine.entry(client.who().engine).or_default().push(count);
+    }
     counts.sort_unstable();
     let (least, most) = (counts[0], counts[CLIENTS - 1]);
     figure!("{name}: of {CLIENTS} clients that never pause, one got {least} answers, one {most}");
-    assert!(least > 0 && least * 4 >= most, "{name}: {counts:?}");
+    assert!(least * 3 >= most, "{name}: by engine {by_engine:?}");
     server.stop();
 }
 
@@ -120,7 +124,7 @@ fn asking(setup: Setup) {
             assert!(answered > 100_000, "only {answered} were answered");
         });
         let begin = Instant::now();
-        let (count, p99, worst) = others(&server, || begin.elapsed() < Duration::from_millis(1500));
+        let (count, p99, worst) = others(&server, || begin.elapsed() < Duration::from_millis(1000));
         reader.shutdown(std::net::Shutdown::Both).unwrap();
         figure!("{name}: one engine, a client that never pauses: {count} requests, p99 {p99:?}, longest {worst:?}");
         assert!(p99 < P99, "{name}: a request of others takes {p99:?} while one never pauses");

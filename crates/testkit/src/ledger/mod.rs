@@ -14,8 +14,8 @@ pub mod load;
 use base::{Error, Result, sqlstate};
 use kernel::fault;
 use kernel::io::{self, FileName, Kind, Pages};
-use kernel::region::heap::Owner;
 use kernel::region;
+use kernel::region::heap::Owner;
 use kernel::session::{End, Next, Service, Session};
 use kernel::sync::{Latch, Mode};
 use kernel::wait::Event;
@@ -149,7 +149,8 @@ fn word(block: &[u8], at: usize) -> u64 {
 fn decode(block: &[u8]) -> Option<(u64, u64)> {
     let words = block.len() / 8;
     let (number, value) = (word(block, 0), word(block, 1));
-    let whole = (1..words - 1).all(|at| word(block, at) == value) && word(block, words - 1) == number ^ value.rotate_left(17);
+    let whole =
+        (1..words - 1).all(|at| word(block, at) == value) && word(block, words - 1) == number ^ value.rotate_left(17);
     whole.then_some((number, value))
 }
 
