@@ -8,7 +8,7 @@
 //! 2. A dropped column keeps its place, because rows that are stored still have it.
 
 use crate::types::{Oid, Type};
-use base::RelId;
+use base::{RelId, Xid};
 
 /// What kind of relation a definition is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +94,10 @@ pub struct IndexDef {
     pub columns: Vec<IndexColumn>,
     /// Storage options as they were written.
     pub options: Vec<(String, String)>,
+    /// The transaction that built it: it has no entries for versions that only older snapshots see.
+    pub since: Xid,
+    /// False for a statement whose snapshot is older than the index: it is kept up, and not searched.
+    pub usable: bool,
 }
 
 /// A column of an index.

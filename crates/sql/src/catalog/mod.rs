@@ -3,29 +3,24 @@
 //! Types, functions, operators and casts are compiled in ([`types`](crate::types)). The system's own tables and views are
 //! *virtual*: described in [`system`], their rows made by providers when they are read. Tables of users are stored.
 //!
-//! **How definitions of users' tables are kept.** One heap table with a fixed storage number, made when the database is made,
-//! holds a row for each object: number, kind, schema, name, version, and the definition as bytes
-//! ([`definition::TableDef`]); two B+trees of fixed numbers find it by number and by schema and name. `pg_class`,
-//! `pg_attribute`, `pg_index` and `pg_constraint` are views over these definitions, so that a table is one row to write, to
-//! lock, to undo, and never half there. The rows are versioned like any others: DDL is transactional, and a statement sees
-//! the definitions of its snapshot. Because the catalog's table is found by numbers that are compiled in, reading it needs no
-//! catalog.
-//!
-//! **The shared cache.** Definitions in use lie in the region, encoded, under their number; so does one word, the *schema
-//! version*, and for each definition the version at which it was changed last. Whoever commits DDL makes its changed
-//! definitions invalid, then raises the schema version, both before its locks are released. A plan carries the numbers and
-//! versions of the definitions that it was made from; it is used only if the schema version is the one at which it was last
-//! found current, or if each of its definitions still is. A transaction that has changed definitions and not committed looks
-//! past the cache, and its plans stay out of it.
+//! **How definitions of users' tables are kept.** One heap with a fixed storage number, made when the database is made,
+//! holds each object's definition as bytes ([`codec`], [`definition::TableDef`]). `pg_class`, `pg_attribute`, `pg_index` and
+//! `pg_constraint` are views over these definitions, so that a table is one thing to write, to lock, to undo, and never half
+//! there. The rows are versioned like any others: DDL is transactional. Because the heap is found by a number that is
+//! compiled in, reading it needs no catalog. A process remembers all definitions until the next commit that changes one
+//! ([`store`]). A plan carries the numbers and versions of the definitions that it was made from, and is made again when
+//! one of them has changed.
 //!
 //! Rules
 //! 1. A name is resolved in one place, [`Catalog::find`]: the path's schemas in order, `pg_catalog` first unless it is named.
 //! 2. Definitions are values; nobody keeps one beyond the statement that it was read for.
 //! 3. A statement that uses a table holds a lock on it from before it reads the definition until its transaction ends.
 
+pub mod codec;
 pub mod definition;
 pub mod provider;
 pub mod schema;
+pub mod store;
 pub mod system;
 
 use crate::parser::ast::{Path, TypeName};
@@ -33,10 +28,12 @@ use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
 use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
 use definition::{ColumnDef, RelationKind, Rows, TableDef};
+pub use codec::Statistics;
 pub use provider::{Provider, RowBuilder, RowSink, ViewColumn, ViewContext};
 use schema::SearchPath;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use store::Definitions;
 
 /// The system's own tables and views, and who makes their rows. Made before the first engine, then never changed.
 pub struct Catalogs {
@@ -132,46 +129,59 @@ impl Catalogs {
 pub struct Catalog<'c> {
     /// The system's own.
     pub catalogs: &'c Catalogs,
+    /// What users have made.
+    pub definitions: Arc<Definitions>,
     /// The session's search path.
     pub path: SearchPath,
 }
 
 impl<'c> Catalog<'c> {
     /// The catalog for a session with this setting of `search_path`.
-    pub fn new(catalogs: &'c Catalogs, search_path: &str, user: &str) -> Catalog<'c> {
-        let path = SearchPath::new(search_path, user, |name| {
-            schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0)
-        });
-        Catalog { catalogs, path }
+    pub fn new(catalogs: &'c Catalogs, definitions: Arc<Definitions>, search_path: &str, user: &str) -> Catalog<'c> {
+        let path = SearchPath::new(search_path, user, |name| schema_in(&definitions, name));
+        Catalog { catalogs, definitions, path }
     }
 
     /// Every schema: number and name.
     pub fn schemas(&self) -> Vec<(Oid, String)> {
-        schema::BUILTIN.iter().map(|(oid, name)| (*oid, (*name).to_owned())).collect()
+        let builtin = schema::BUILTIN.iter().map(|(oid, name)| (*oid, (*name).to_owned()));
+        builtin.chain(self.definitions.schemas().map(|(oid, name)| (oid, name.to_owned()))).collect()
     }
 
     /// The schema of that name.
     pub fn schema(&self, name: &str) -> Option<Oid> {
-        schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0)
+        schema_in(&self.definitions, name)
     }
 
     /// The name of a schema.
     pub fn schema_name(&self, oid: Oid) -> Option<String> {
-        schema::BUILTIN.iter().find(|known| known.0 == oid).map(|known| known.1.to_owned())
+        let builtin = schema::BUILTIN.iter().find(|known| known.0 == oid).map(|known| known.1);
+        let made = || self.definitions.schemas().find(|known| known.0 == oid).map(|known| known.1);
+        builtin.or_else(made).map(str::to_owned)
     }
 
     /// Every table and view.
     pub fn tables(&self) -> Result<Vec<Arc<TableDef>>> {
-        Ok(self.catalogs.tables.clone())
+        Ok(self.catalogs.tables.iter().chain(self.definitions.tables()).cloned().collect())
     }
 
     /// The table of that number.
     pub fn table_by_oid(&self, oid: Oid) -> Result<Option<Arc<TableDef>>> {
-        Ok(self.catalogs.by_oid.get(&oid).map(|&index| self.catalogs.tables[index].clone()))
+        let made = self.definitions.table(oid);
+        let own = || self.catalogs.by_oid.get(&oid).map(|&index| &self.catalogs.tables[index]);
+        Ok(made.or_else(own).cloned())
+    }
+
+    /// How large a table is thought to be, if anybody has looked.
+    pub fn statistics(&self, table: Oid) -> Option<Statistics> {
+        self.definitions.statistics(table)
     }
 
     /// The table of that name in a schema.
     fn table_in(&self, schema: Oid, name: &str) -> Result<Option<Arc<TableDef>>> {
+        if let Some(found) = self.definitions.table_named(schema, name) {
+            return Ok(Some(found.clone()));
+        }
         let found = self.catalogs.by_name.get(&(schema, name.to_owned()));
         Ok(found.map(|&index| self.catalogs.tables[index].clone()))
     }
@@ -360,6 +370,12 @@ impl<'c> Catalog<'c> {
     }
 }
 
+/// The number of the schema of that name.
+fn schema_in(definitions: &Definitions, name: &str) -> Option<Oid> {
+    let builtin = schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0);
+    builtin.or_else(|| definitions.schema_named(name))
+}
+
 /// Schema and name of a path.
 pub fn split<'a>(path: Path<'a>) -> Result<(Option<&'a str>, &'a str)> {
     match path {
@@ -432,7 +448,7 @@ mod tests {
     #[test]
     fn names_are_found_by_path_and_shown_so_that_they_are_found_again() {
         let catalogs = Catalogs::new();
-        let catalog = Catalog::new(&catalogs, "\"$user\", public", "postgres");
+        let catalog = Catalog::new(&catalogs, Arc::default(), "\"$user\", public", "postgres");
         let class = catalog.find(None, "pg_class").unwrap().unwrap();
         assert_eq!((class.oid, class.columns[1].name.as_str()), (Oid(1259), "relname"));
         assert_eq!(catalog.shown_name(&class), "pg_class");

@@ -8,6 +8,7 @@ use super::output::{Format, Output, Tag, Undescribed};
 use super::prepared::{Body, Portal, Prepared, Progress};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
 use super::transaction::aborted;
+use super::work::stored_tables;
 use super::{Environment, List, Named, Session, Text, bytes_in, text_in};
 use crate::lexer::{Head, Literals, Normalised, normalise};
 use crate::plan::{Plan, blob, flags};
@@ -123,6 +124,52 @@ impl<A: Allocator + Copy> Session<A> {
         })
     }
 
+    /// What a prepared statement is now: its tables are locked, and its plan is made again if one of them has changed.
+    ///
+    /// Errors: `0A000` if its result would be another one; those of compiling.
+    pub(crate) fn current_body(&mut self, env: &Environment<'_>, name: &str) -> Result<Body> {
+        let statement = self.statement_named(name)?;
+        let Body::Plan(id) = statement.body else { return Ok(statement.body) };
+        let tables = stored_tables(self.plans.bytes(id));
+        if self.lock_current(env, &tables)? {
+            return Ok(Body::Plan(id));
+        }
+        let statement = self.statement_named(name)?;
+        let text = String::from_utf8_lossy(&statement.text).into_owned();
+        let mut types: Vec<Oid> = statement.declared.iter().map(|&oid| Oid(oid)).collect();
+        // What was inferred stays: clients were told.
+        if let Some(plan) = Plan::new(self.plans.bytes(id)) {
+            types = plan.client_types().collect();
+        }
+        let mut normalised = Normalised::default();
+        normalise(&text, 0, Literals::Keep, &mut normalised)?;
+        while normalised.head == Head::Empty && normalised.next < text.len() {
+            let next = normalised.next;
+            normalise(&text, next, Literals::Keep, &mut normalised)?;
+        }
+        let range = (normalised.start, normalised.end);
+        let Ok(Compiled::Plan(plan)) = self.compile(env, &text, range, &[], &types, true)? else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a prepared statement is no query any more"));
+        };
+        let columns = |bytes: &[u8]| -> Vec<(String, Type)> {
+            let columns = Plan::new(bytes).into_iter().flat_map(|plan| plan.columns());
+            columns.map(|column| (column.name.to_owned(), column.ty)).collect()
+        };
+        if columns(&plan) != columns(self.plans.bytes(id)) {
+            return Err(Error::unsupported("cached plan must not change result type"));
+        }
+        let new = Body::Plan(self.plans.add(&plan, self.memory)?);
+        let statement = match name.is_empty() {
+            true => self.unnamed.as_mut(),
+            false => self.statements.get_mut(&Named(name.as_bytes())),
+        };
+        if let Some(statement) = statement {
+            statement.body = new;
+        }
+        self.plans.release(id, self.memory);
+        Ok(new)
+    }
+
     fn portal_named(&self, name: &str) -> Result<&Portal<A>> {
         let found = if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(&Named(name.as_bytes())) };
         found.ok_or_else(|| no_portal(name))
@@ -160,11 +207,11 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("cursor \"{name}\" already exists");
             return Err(Error::statement(sqlstate::DUPLICATE_CURSOR, message));
         }
-        let prepared = self.statement_named(statement)?;
-        let body = prepared.body;
+        let body = self.statement_named(statement)?.body;
         if self.transaction.is_failed() && body != Body::Utility {
             return Err(aborted());
         }
+        let body = self.current_body(env, statement)?;
         let plan = match body {
             Body::Plan(id) => Plan::new(self.plans.bytes(id)),
             Body::Utility | Body::Empty => None,
@@ -236,7 +283,7 @@ impl<A: Allocator + Copy> Session<A> {
         style: &crate::types::datetime::Style<'_>,
     ) -> Result<Datum<'a>> {
         match table::kind(ty.oid) {
-            Kind::Reg => Ok(Datum::Int(self.catalog(env).read_reg(ty.oid, text)?.0.into())),
+            Kind::Reg => Ok(Datum::Int(self.catalog(env)?.read_reg(ty.oid, text)?.0.into())),
             _ => io::input(ty, text, arena, style),
         }
     }
@@ -424,6 +471,12 @@ impl<A: Allocator + Copy> Session<A> {
                 return Ok((tag(plan, 0), Ended::AtEnd(0)));
             }
         }
+        if !self.lock_current(env, &stored_tables(self.plans.bytes(id)))? {
+            return Err(Error::statement(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "a table of the portal was changed since it was made",
+            ));
+        }
         // The plan is the session's own, and the session is changed while it runs.
         let plan = self.plans.bytes(id).to_vec();
         let Some(read) = Plan::new(&plan) else { return Err(no_portal("")) };
@@ -466,7 +519,7 @@ impl<A: Allocator + Copy> Session<A> {
         let Body::Plan(id) = portal.body else { return Err(no_portal("")) };
         let styles = self.styles(env)?;
         let view = self.view(env);
-        let catalog = self.catalog(env);
+        let catalog = self.catalog(env)?;
         let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
         let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
         let columns: Vec<(Kind, Oid, Format)> = plan

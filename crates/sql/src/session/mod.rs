@@ -39,6 +39,7 @@ pub use output::{Column, CopyFormat, Format, NoData, Output, Tag};
 pub use settings::SettingsView;
 pub use transaction::Block;
 
+use crate::catalog::store::CatalogShared;
 use crate::catalog::system::cluster;
 use crate::catalog::{Catalog, Catalogs};
 use crate::types::datetime::Zone;
@@ -81,6 +82,8 @@ pub struct Database {
     pub started_at: i64,
     /// The stored tables; none in tools and tests.
     pub relations: Option<&'static Relations>,
+    /// What sessions share of the catalog; none without stored tables.
+    pub(crate) shared: Option<CatalogShared>,
     /// Zones that sessions have set, by name: each is made once in a process.
     zones: Spin<Vec<Arc<Zone>>>,
 }
@@ -88,13 +91,29 @@ pub struct Database {
 impl Database {
     /// A database with these catalogs, without stored tables.
     pub fn new(catalogs: Catalogs, started_at: i64) -> Database {
-        Database { catalogs, started_at, relations: None, zones: Spin::new(Vec::new()) }
+        Database { catalogs, started_at, relations: None, shared: None, zones: Spin::new(Vec::new()) }
     }
 
     /// The same with stored tables. Before the first engine.
     #[must_use]
     pub fn with_tables(self, relations: &'static Relations) -> Database {
-        Database { relations: Some(relations), ..self }
+        Database { relations: Some(relations), shared: Some(CatalogShared::make()), ..self }
+    }
+
+    /// Makes the catalog, if the database is new ([`storage::Recovered::new`]). In the background host, after the storage's start
+    /// and before anybody is let in.
+    pub fn open(&self, new: bool) -> Result<()> {
+        self.relations.map_or(Ok(()), |relations| crate::catalog::store::open(relations, new))
+    }
+
+    /// Ends what a session has in the storage, however it ended. Runs as that session.
+    pub fn end_session(&self, session: SessionId) {
+        if let Some(relations) = self.relations {
+            relations.end_session(session);
+        }
+        if let Some(shared) = &self.shared {
+            shared.forget(session);
+        }
     }
 
     /// The zone of that name, as the setting `TimeZone` has it.
@@ -224,10 +243,18 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// The catalog as this session sees it.
-    pub(crate) fn catalog<'v>(&'v self, env: &Environment<'v>) -> Catalog<'v> {
+    ///
+    /// Errors: those of reading the catalog. Not for the engine's own stack: this may wait.
+    pub(crate) fn catalog<'v>(&'v self, env: &Environment<'v>) -> Result<Catalog<'v>> {
+        self.catalog_in(env, &self.work)
+    }
+
+    /// The same while the transaction's state is taken out of the session.
+    pub(crate) fn catalog_in<'v>(&'v self, env: &Environment<'v>, work: &Work<A>) -> Result<Catalog<'v>> {
+        let definitions = self.definitions(env, work)?;
         let view = self.view(env);
         let path = view.value(SettingId::SearchPath);
-        Catalog::new(&env.database.catalogs, path.text(), self.user())
+        Ok(Catalog::new(&env.database.catalogs, definitions, path.text(), self.user()))
     }
 
     /// Ends the session: what it holds beside its memory is given up.

@@ -162,7 +162,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// A statement has failed.
-    pub(crate) fn fail(&mut self, env: &Environment<'_>) {
+    pub fn fail(&mut self, env: &Environment<'_>) {
         self.abort_work(env);
         if self.transaction.fail() {
             // Nothing can be done about a second error: the transaction is over in any case.

@@ -5,7 +5,7 @@
 //! 2. A value goes from its register into the output's buffer in its column's format, with nothing in between.
 
 use super::output::{Column, Format, Output, Tag};
-use super::work::Work;
+use super::work::{Work, stored_tables};
 use super::{Environment, Session, SettingsView};
 use crate::bind::{self, Setting, Unbound};
 use crate::catalog::Catalog;
@@ -79,7 +79,29 @@ impl<A: Allocator + Copy> Session<A> {
     /// Compiles the statement between two bytes of a text.
     ///
     /// `slots` are the literals that became slots; `types` the parameters' types as far as they are known.
+    ///
+    /// The plan's tables are locked, and it is made from the definitions that counted when they were.
     pub(crate) fn compile(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        range: (usize, usize),
+        slots: &[Literal],
+        types: &[Oid],
+        new_parameters: bool,
+    ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
+        loop {
+            let compiled = self.compile_once(env, text, range, slots, types, new_parameters)?;
+            if let Ok(Compiled::Plan(plan)) = &compiled
+                && !self.lock_current(env, &stored_tables(plan))?
+            {
+                continue;
+            }
+            return Ok(compiled);
+        }
+    }
+
+    fn compile_once(
         &self,
         env: &Environment<'_>,
         text: &str,
@@ -90,7 +112,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
-        let catalog = self.catalog(env);
+        let catalog = self.catalog(env)?;
         on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
             let statement = parser::parse(text, range.0, range.1, &bump)?;
@@ -111,7 +133,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Compiles a statement, with literals as slots if that is wanted and possible.
     pub(crate) fn compile_query(
-        &self,
+        &mut self,
         env: &Environment<'_>,
         text: &str,
         from: usize,
@@ -190,7 +212,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<(Ended, u64, Vec<SettingRequest>)> {
         let styles = self.styles(env)?;
         let view = self.view(env);
-        let catalog = self.catalog(env);
+        let catalog = self.catalog_in(env, work)?;
         let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
         let tables = self.tables(env, plan, work)?;
         let snapshot = tables.as_ref().map(|tables| tables.snapshot);

@@ -14,16 +14,18 @@
 
 use super::{Environment, List, Session};
 use crate::catalog::schema::FIRST_USER_OID;
+use crate::catalog::store::Definitions;
 use crate::exec::access::Tables;
-use crate::plan::{Plan, flags};
+use crate::plan::{Plan, PlanTable, flags};
 use allocator_api2::alloc::Allocator;
 use base::settings::{Isolation, SettingId};
 use base::{Error, Result, Xid};
 use kernel::clock;
-use storage::heap::{self, CommandPairs};
+use std::sync::Arc;
+use storage::heap::{self, CommandPairs, Reader};
 use storage::relation::Relations;
 use storage::txn::lock::{LockScope, LockWait};
-use storage::txn::{LockKey, LockMode};
+use storage::txn::{LockKey, LockMode, Status};
 use storage::{Durability, Snapshot, Transactions};
 
 /// Pairs of commands in a session's memory.
@@ -73,6 +75,12 @@ impl<'e> Environment<'e> {
     }
 }
 
+/// The tables of a plan that are stored: those that are locked, and whose definitions change.
+pub(crate) fn stored_tables(plan: &[u8]) -> Vec<PlanTable> {
+    let tables = Plan::new(plan).into_iter().flat_map(|plan| plan.tables());
+    tables.filter(|table| table.oid.0 >= FIRST_USER_OID).collect()
+}
+
 fn transactions(relations: &'static Relations) -> &'static Transactions {
     relations.storage().transactions
 }
@@ -113,17 +121,6 @@ impl<A: Allocator + Copy> Session<A> {
         };
         self.work.begun = true;
         transactions(relations).lock(key, mode, LockScope::Transaction, how)
-    }
-
-    /// Locks the stored tables that a plan uses, each in the mode that the plan needs.
-    pub(crate) fn lock_tables(&mut self, env: &Environment<'_>, plan: Plan<'_>) -> Result<()> {
-        for table in plan.tables() {
-            if table.oid.0 >= FIRST_USER_OID {
-                let mode = LockMode::from_number(table.lock).unwrap_or(LockMode::AccessExclusive);
-                self.lock_relation(env, table.oid.0, mode, true)?;
-            }
-        }
-        Ok(())
     }
 
     /// What a statement reads and writes stored tables with; none if its plan uses none. The transaction's state is `work`, which
@@ -180,6 +177,57 @@ impl<A: Allocator + Copy> Session<A> {
         }
     }
 
+    /// The definitions that count now: what others have committed, and what the own transaction has changed.
+    pub(crate) fn definitions(&self, env: &Environment<'_>, work: &Work<A>) -> Result<Arc<Definitions>> {
+        let (Some(relations), Some(shared)) = (env.relations(), &env.database.shared) else { return Ok(Arc::default()) };
+        let definitions = match work.defines {
+            false => shared.definitions(relations)?,
+            true => {
+                let transactions = transactions(relations);
+                let taken = transactions.snapshot();
+                let own = transactions.current_xid().unwrap_or(Xid(0));
+                let snapshot = taken.at_command(own, work.command);
+                let read = Definitions::read(relations, &Reader { snapshot: &snapshot, pairs: work.pairs.pairs() });
+                transactions.release(taken);
+                Arc::new(read?)
+            }
+        };
+        let Some(snapshot) = work.snapshot else { return Ok(definitions) };
+        // An index that is younger than the snapshot that the transaction keeps is not searched.
+        let transactions = transactions(relations);
+        let is_seen = |xid: Xid| match transactions.status(xid) {
+            Status::Committed(end) => end <= snapshot.lsn,
+            Status::Ancient => true,
+            Status::Running | Status::Aborted => transactions.current_xid() == Some(xid),
+        };
+        let changed = definitions.with(|table| {
+            if table.indexes.iter().all(|index| is_seen(index.since)) {
+                return None;
+            }
+            let mut table = table.clone();
+            table.indexes.iter_mut().for_each(|index| index.usable = is_seen(index.since));
+            Some(table)
+        });
+        Ok(changed.map_or(definitions, Arc::new))
+    }
+
+    /// Locks the tables of a plan ([`stored_tables`]), each in the mode that the plan needs, and answers whether the plan is still
+    /// made from the definitions that count.
+    pub(crate) fn lock_current(&mut self, env: &Environment<'_>, tables: &[PlanTable]) -> Result<bool> {
+        if tables.is_empty() {
+            return Ok(true);
+        }
+        for table in tables {
+            let mode = LockMode::from_number(table.lock).unwrap_or(LockMode::AccessExclusive);
+            self.lock_relation(env, table.oid.0, mode, true)?;
+        }
+        let definitions = self.definitions(env, &self.work)?;
+        let is_current = |table: &PlanTable| {
+            definitions.table(table.oid).is_some_and(|known| known.version == table.version)
+        };
+        Ok(tables.iter().all(is_current))
+    }
+
     /// Takes the transaction's state out of the session while a statement uses both.
     pub(crate) fn take_work(&mut self) -> Work<A> {
         let memory = self.memory;
@@ -191,7 +239,16 @@ impl<A: Allocator + Copy> Session<A> {
         if !self.work.begun {
             return Ok(());
         }
-        env.stored()?.commit(Durability::Waited)?;
+        let relations = env.stored()?;
+        let shared = env.database.shared.as_ref().filter(|_| self.work.defines);
+        if let Some(shared) = shared {
+            shared.begin();
+        }
+        let committed = relations.commit(Durability::Waited);
+        if let Some(shared) = shared {
+            shared.end();
+        }
+        committed?;
         let memory = self.memory;
         self.work = Work::new(memory);
         Ok(())

@@ -28,7 +28,7 @@ impl<A: Allocator + Copy> Session<A> {
         let lines = {
             let styles = self.styles(env)?;
             let style = styles.style(self.transaction.started_at());
-            let catalog = self.catalog(env);
+            let catalog = self.catalog(env)?;
             kernel::fiber::on_engine_stack(|| {
                 let (arena, bump) = (Arena::new(), Bump::new());
                 let setting =

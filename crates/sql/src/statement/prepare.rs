@@ -26,7 +26,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Option<Tag>> {
         let mut oids = Vec::with_capacity(types.len());
         {
-            let catalog = self.catalog(env);
+            let catalog = self.catalog(env)?;
             for ty in types {
                 let place = crate::lexer::position(text, ty.at as usize);
                 oids.push(catalog.type_of(ty).map_err(|error| error.at(place))?.oid.0);
@@ -49,7 +49,7 @@ impl<A: Allocator + Copy> Session<A> {
         arguments: &[Expr<'_>],
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        let body = self.statement_named(name.text)?.body;
+        let body = self.current_body(env, name.text)?;
         let Body::Plan(id) = body else {
             return Err(Error::unsupported("EXECUTE of a utility statement is not supported"));
         };
@@ -86,7 +86,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
-        let catalog = self.catalog(env);
+        let catalog = self.catalog(env)?;
         let plan = kernel::fiber::on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
             let setting =

@@ -1,0 +1,507 @@
+//! Definitions as bytes: how the catalog's heap keeps them.
+//!
+//! An object is one *image*; an image is cut into *parts*, each a row of the heap, because a row has to fit on a page.
+//!
+//! ```text
+//!  row    format u8 | kind u8 | number u32 | part u16 | parts u16 | bytes of the image
+//!  image  of a table: numbers little-endian, texts and lists with a u32 length before them, in the order of `TableDef`
+//! ```
+//!
+//! Rules
+//! 1. The first byte is the format. A later version of the server reads the formats before it, and writes its own.
+//! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
+
+use super::definition::{
+    Action, ColumnDef, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Referrer, RelationKind, Rows,
+    TableDef,
+};
+use crate::types::{Oid, Type};
+use base::codec::Reader;
+use base::{Error, RelId, Result, Xid};
+
+/// The format that is written.
+const FORMAT: u8 = 1;
+/// The most bytes of an image in a row: two of them fit on a page.
+pub const PART_BYTES: usize = 3900;
+/// The most items of a list: more is damage.
+const ITEMS_MAX: u32 = 1 << 20;
+
+/// What kind of object a row is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum ObjectClass {
+    /// A table.
+    Table = 1,
+    /// A schema.
+    Schema = 2,
+    /// What is known of a table's size.
+    Statistics = 3,
+}
+
+/// A row of the catalog's heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part<'a> {
+    /// What it is a part of …
+    pub class: ObjectClass,
+    /// … and its number.
+    pub oid: Oid,
+    /// Which part.
+    pub part: u16,
+    /// How many there are.
+    pub parts: u16,
+    /// Bytes of the image.
+    pub bytes: &'a [u8],
+}
+
+/// How large a table is, as `VACUUM` and `ANALYZE` found it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Statistics {
+    /// Its rows.
+    pub rows: u64,
+    /// Its pages.
+    pub pages: u32,
+}
+
+fn damaged() -> Error {
+    Error::corruption("a definition in the catalog is damaged")
+}
+
+/// Cuts an image into rows and gives each to `each`.
+pub fn rows_of(class: ObjectClass, oid: Oid, image: &[u8], mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let parts = image.len().div_ceil(PART_BYTES).max(1);
+    let parts = u16::try_from(parts).map_err(|_| {
+        Error::statement(base::sqlstate::PROGRAM_LIMIT_EXCEEDED, "the definition is too long for the catalog")
+    })?;
+    let mut row = Vec::with_capacity(PART_BYTES + 16);
+    for part in 0..parts {
+        let from = part as usize * PART_BYTES;
+        row.clear();
+        row.extend_from_slice(&[FORMAT, class as u8]);
+        row.extend_from_slice(&oid.0.to_le_bytes());
+        row.extend_from_slice(&part.to_le_bytes());
+        row.extend_from_slice(&parts.to_le_bytes());
+        row.extend_from_slice(&image[from..image.len().min(from + PART_BYTES)]);
+        each(&row)?;
+    }
+    Ok(())
+}
+
+/// Reads a row.
+pub fn part(row: &[u8]) -> Result<Part<'_>> {
+    let mut reader = Reader::new(row);
+    if reader.u8_le() != Some(FORMAT) {
+        return Err(damaged());
+    }
+    let class = match reader.u8_le() {
+        Some(1) => ObjectClass::Table,
+        Some(2) => ObjectClass::Schema,
+        Some(3) => ObjectClass::Statistics,
+        _ => return Err(damaged()),
+    };
+    let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
+    let (oid, part, parts) = numbers.ok_or_else(damaged)?;
+    if part >= parts {
+        return Err(damaged());
+    }
+    Ok(Part { class, oid: Oid(oid), part, parts, bytes: reader.rest() })
+}
+
+// ---- images
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn u8(&mut self, value: u8) {
+        self.0.push(value);
+    }
+
+    fn u16(&mut self, value: u16) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn u64(&mut self, value: u64) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn bool(&mut self, value: bool) {
+        self.u8(value.into());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.u32(text.len() as u32);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn list<T>(&mut self, items: &[T], mut one: impl FnMut(&mut Writer, &T)) {
+        self.u32(items.len() as u32);
+        items.iter().for_each(|item| one(self, item));
+    }
+
+    fn options(&mut self, options: &[(String, String)]) {
+        self.list(options, |writer, (name, value)| {
+            writer.text(name);
+            writer.text(value);
+        });
+    }
+
+    fn columns(&mut self, columns: &[u16]) {
+        self.list(columns, |writer, column| writer.u16(*column));
+    }
+}
+
+struct Parser<'a>(Reader<'a>);
+
+impl Parser<'_> {
+    fn u8(&mut self) -> Result<u8> {
+        self.0.u8_le().ok_or_else(damaged)
+    }
+
+    fn u16(&mut self) -> Result<u16> {
+        self.0.u16_le().ok_or_else(damaged)
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        self.0.u32_le().ok_or_else(damaged)
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        self.0.u64_le().ok_or_else(damaged)
+    }
+
+    fn oid(&mut self) -> Result<Oid> {
+        self.u32().map(Oid)
+    }
+
+    fn bool(&mut self) -> Result<bool> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(damaged()),
+        }
+    }
+
+    fn text(&mut self) -> Result<String> {
+        let length = self.u32()? as usize;
+        let bytes = self.0.bytes(length).ok_or_else(damaged)?;
+        std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| damaged())
+    }
+
+    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let count = self.u32()?;
+        if count > ITEMS_MAX {
+            return Err(damaged());
+        }
+        // The memory follows what is really there.
+        let mut items = Vec::new();
+        for _ in 0..count {
+            items.push(one(self)?);
+        }
+        Ok(items)
+    }
+
+    fn options(&mut self) -> Result<Vec<(String, String)>> {
+        self.list(|parser| Ok((parser.text()?, parser.text()?)))
+    }
+
+    fn columns(&mut self) -> Result<Vec<u16>> {
+        self.list(Self::u16)
+    }
+
+    fn end<T>(self, value: T) -> Result<T> {
+        if self.0.is_empty() { Ok(value) } else { Err(damaged()) }
+    }
+}
+
+/// A table's definition as bytes.
+pub fn table_image(table: &TableDef) -> Vec<u8> {
+    let mut writer = Writer(Vec::with_capacity(256));
+    writer.u32(table.oid.0);
+    writer.u32(table.schema.0);
+    writer.text(&table.name);
+    writer.u32(match table.rows {
+        Rows::Stored(rel) => rel.0,
+        Rows::Made(_) | Rows::None => 0,
+    });
+    writer.u32(table.owner.0);
+    writer.list(&table.columns, |writer, column| {
+        writer.text(&column.name);
+        writer.u32(column.ty.oid.0);
+        writer.u32(column.ty.typmod as u32);
+        writer.bool(column.not_null);
+        writer.bool(column.default.is_some());
+        writer.text(column.default.as_deref().unwrap_or(""));
+        writer.bool(column.dropped);
+    });
+    writer.list(&table.indexes, |writer, index| {
+        writer.u32(index.oid.0);
+        writer.text(&index.name);
+        writer.u32(index.storage.0);
+        writer.bool(index.unique);
+        writer.bool(index.primary);
+        writer.u32(index.constraint.unwrap_or(Oid::NONE).0);
+        writer.list(&index.columns, |writer, column| {
+            writer.u16(column.column);
+            writer.bool(column.descending);
+            writer.bool(column.nulls_first);
+        });
+        writer.options(&index.options);
+        writer.u64(index.since.0);
+    });
+    writer.list(&table.constraints, |writer, constraint| {
+        writer.u32(constraint.oid.0);
+        writer.text(&constraint.name);
+        match &constraint.kind {
+            ConstraintKind::PrimaryKey(index) => {
+                writer.u8(b'p');
+                writer.u32(index.0);
+            }
+            ConstraintKind::Unique(index) => {
+                writer.u8(b'u');
+                writer.u32(index.0);
+            }
+            ConstraintKind::Check(text) => {
+                writer.u8(b'c');
+                writer.text(text);
+            }
+            ConstraintKind::ForeignKey(key) => {
+                writer.u8(b'f');
+                writer.columns(&key.columns);
+                writer.u32(key.table.0);
+                writer.columns(&key.referenced);
+                writer.u32(key.index.0);
+                writer.u8(key.on_update as u8);
+                writer.u8(key.on_delete as u8);
+            }
+        }
+    });
+    writer.list(&table.referenced_by, |writer, referrer| {
+        writer.u32(referrer.table.0);
+        writer.u32(referrer.constraint.0);
+    });
+    writer.options(&table.options);
+    writer.u64(table.version);
+    writer.0
+}
+
+fn action(byte: u8) -> Result<Action> {
+    [Action::NoAction, Action::Restrict, Action::Cascade, Action::SetNull, Action::SetDefault]
+        .into_iter()
+        .find(|action| *action as u8 == byte)
+        .ok_or_else(damaged)
+}
+
+fn constraint(parser: &mut Parser<'_>) -> Result<ConstraintDef> {
+    let (oid, name) = (parser.oid()?, parser.text()?);
+    let kind = match parser.u8()? {
+        b'p' => ConstraintKind::PrimaryKey(parser.oid()?),
+        b'u' => ConstraintKind::Unique(parser.oid()?),
+        b'c' => ConstraintKind::Check(parser.text()?),
+        b'f' => ConstraintKind::ForeignKey(ForeignKey {
+            columns: parser.columns()?,
+            table: parser.oid()?,
+            referenced: parser.columns()?,
+            index: parser.oid()?,
+            on_update: action(parser.u8()?)?,
+            on_delete: action(parser.u8()?)?,
+        }),
+        _ => return Err(damaged()),
+    };
+    Ok(ConstraintDef { oid, name, kind })
+}
+
+fn index(parser: &mut Parser<'_>) -> Result<IndexDef> {
+    Ok(IndexDef {
+        oid: parser.oid()?,
+        name: parser.text()?,
+        storage: RelId(parser.u32()?),
+        unique: parser.bool()?,
+        primary: parser.bool()?,
+        constraint: Some(parser.oid()?).filter(|oid| !oid.is_none()),
+        columns: parser.list(|parser| {
+            Ok(IndexColumn { column: parser.u16()?, descending: parser.bool()?, nulls_first: parser.bool()? })
+        })?,
+        options: parser.options()?,
+        since: Xid(parser.u64()?),
+        usable: true,
+    })
+}
+
+/// The table that these bytes define.
+pub fn table(image: &[u8]) -> Result<TableDef> {
+    let mut parser = Parser(Reader::new(image));
+    let table = TableDef {
+        oid: parser.oid()?,
+        schema: parser.oid()?,
+        name: parser.text()?,
+        kind: RelationKind::Table,
+        rows: Rows::Stored(RelId(parser.u32()?)),
+        owner: parser.oid()?,
+        columns: parser.list(|parser| {
+            let name = parser.text()?;
+            let ty = Type { oid: parser.oid()?, typmod: parser.u32()? as i32 };
+            let (not_null, has_default, default) = (parser.bool()?, parser.bool()?, parser.text()?);
+            let default = Some(default).filter(|_| has_default);
+            Ok(ColumnDef { name, ty, not_null, default, dropped: parser.bool()? })
+        })?,
+        indexes: parser.list(index)?,
+        constraints: parser.list(constraint)?,
+        referenced_by: parser.list(|parser| Ok(Referrer { table: parser.oid()?, constraint: parser.oid()? }))?,
+        options: parser.options()?,
+        version: parser.u64()?,
+    };
+    let columns = table.columns.len();
+    let in_range = |column: &u16| usize::from(*column) < columns;
+    let indexed = table.indexes.iter().flat_map(|index| &index.columns).all(|column| in_range(&column.column));
+    let constrained = table.constraints.iter().all(|constraint| match &constraint.kind {
+        ConstraintKind::ForeignKey(key) => {
+            key.columns.iter().all(in_range) && key.columns.len() == key.referenced.len()
+        }
+        _ => true,
+    });
+    if !indexed || !constrained {
+        return Err(damaged());
+    }
+    parser.end(table)
+}
+
+/// A schema as bytes.
+pub fn schema_image(name: &str) -> Vec<u8> {
+    let mut writer = Writer(Vec::new());
+    writer.text(name);
+    writer.0
+}
+
+/// The schema's name that these bytes hold.
+pub fn schema(image: &[u8]) -> Result<String> {
+    let mut parser = Parser(Reader::new(image));
+    let name = parser.text()?;
+    parser.end(name)
+}
+
+/// Statistics as bytes.
+pub fn statistics_image(statistics: Statistics) -> Vec<u8> {
+    let mut writer = Writer(Vec::new());
+    writer.u64(statistics.rows);
+    writer.u32(statistics.pages);
+    writer.0
+}
+
+/// The statistics that these bytes hold.
+pub fn statistics(image: &[u8]) -> Result<Statistics> {
+    let mut parser = Parser(Reader::new(image));
+    let statistics = Statistics { rows: parser.u64()?, pages: parser.u32()? };
+    parser.end(statistics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> TableDef {
+        let column = |name: &str, default: Option<&str>| ColumnDef {
+            name: name.to_owned(),
+            ty: Type { oid: Oid::INT4, typmod: -1 },
+            not_null: default.is_none(),
+            default: default.map(str::to_owned),
+            dropped: name.is_empty(),
+        };
+        TableDef {
+            oid: Oid(16_400),
+            schema: Oid(2200),
+            name: "t\u{e4}".to_owned(),
+            kind: RelationKind::Table,
+            rows: Rows::Stored(RelId(16_401)),
+            owner: Oid(10),
+            columns: vec![column("a", None), column("", Some("")), column("c", Some("1 + 1"))],
+            indexes: vec![IndexDef {
+                oid: Oid(16_402),
+                name: "t_pkey".to_owned(),
+                storage: RelId(16_403),
+                unique: true,
+                primary: true,
+                constraint: Some(Oid(16_404)),
+                columns: vec![IndexColumn { column: 2, descending: true, nulls_first: true }],
+                options: vec![("fillfactor".to_owned(), "70".to_owned())],
+                since: Xid(77),
+                usable: true,
+            }],
+            constraints: vec![
+                ConstraintDef {
+                    oid: Oid(16_404),
+                    name: "t_pkey".to_owned(),
+                    kind: ConstraintKind::PrimaryKey(Oid(16_402)),
+                },
+                ConstraintDef {
+                    oid: Oid(16_405),
+                    name: "t_check".to_owned(),
+                    kind: ConstraintKind::Check("a > 0".to_owned()),
+                },
+                ConstraintDef {
+                    oid: Oid(16_406),
+                    name: "t_fkey".to_owned(),
+                    kind: ConstraintKind::ForeignKey(ForeignKey {
+                        columns: vec![0, 2],
+                        table: Oid(16_500),
+                        referenced: vec![1, 0],
+                        index: Oid(16_501),
+                        on_update: Action::Cascade,
+                        on_delete: Action::SetNull,
+                    }),
+                },
+            ],
+            referenced_by: vec![Referrer { table: Oid(16_600), constraint: Oid(16_601) }],
+            options: vec![("fillfactor".to_owned(), "100".to_owned())],
+            version: 1 << 40 | 3,
+        }
+    }
+
+    #[test]
+    fn definitions_come_back_as_they_were() {
+        let table_def = example();
+        assert_eq!(table(&table_image(&table_def)).unwrap(), table_def);
+        assert_eq!(schema(&schema_image("s")).unwrap(), "s");
+        let size = Statistics { rows: u64::MAX, pages: 7 };
+        assert_eq!(statistics(&statistics_image(size)).unwrap(), size);
+    }
+
+    #[test]
+    fn images_are_cut_and_put_together() {
+        let image: Vec<u8> = (0..PART_BYTES as u32 * 2 + 5).map(|at| at as u8).collect();
+        let (mut found, mut count) = (Vec::new(), 0);
+        rows_of(ObjectClass::Table, Oid(9), &image, |row| {
+            let part = part(row)?;
+            assert_eq!((part.class, part.oid, part.part, part.parts), (ObjectClass::Table, Oid(9), count, 3));
+            found.extend_from_slice(part.bytes);
+            count += 1;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((found, count), (image, 3));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let image = table_image(&example());
+        for length in 0..image.len() {
+            assert!(table(&image[..length]).is_err(), "cut at {length}");
+        }
+        let mut longer = image.clone();
+        longer.push(0);
+        assert!(table(&longer).is_err());
+        // Whatever a byte is changed to, reading it does not panic.
+        for at in 0..image.len() {
+            for value in [0, 1, 0x7F, 0xFF] {
+                let mut other = image.clone();
+                other[at] = value;
+                let _ = table(&other);
+            }
+        }
+        for row in [&[][..], &[2, 1, 0, 0, 0, 0, 0, 0, 1, 0], &[1, 9, 0, 0, 0, 0, 0, 0, 1, 0], &[1, 1, 0, 0, 0, 0, 1, 0, 1, 0]] {
+            assert!(part(row).is_err());
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Where definitions are kept: a heap with a fixed number, and how every process knows whether what it remembers is current.
+//!
+//! ```text
+//!  DDL:     rows of the heap change, under locks -> [ changing + 1 -> commit -> version + 1 -> changing - 1 ] -> locks are gone
+//!  reader:  remembered definitions of version v  -> lock the tables -> nothing is changing, version is still v?
+//!                      ^                                                  no: read them again
+//!                      \---- one reading of the heap serves a process until the version changes
+//! ```
+//!
+//! The heap is small and is read whole; nothing looks for a single definition in it. Whoever changes an object writes all of its
+//! rows anew.
+//!
+//! Rules
+//! 1. The locks of a committing transaction go before its version is raised. So whoever gets such a lock looks at `changing` first,
+//!    then at the version; while somebody is changing, nobody trusts what he remembers.
+//! 2. A commit that changes definitions is always waited for: others have to see it when they get its locks.
+//! 3. A session that dies between the two steps is cleaned up after by [`CatalogShared::forget`].
+//! 4. A transaction that has changed definitions reads them through its own snapshot, and remembers nothing.
+
+use super::codec::{self, ObjectClass, Statistics};
+use super::definition::TableDef;
+use crate::types::Oid;
+use base::{Error, RelId, Result, SessionId, sqlstate};
+use kernel::region;
+use kernel::session;
+use kernel::sync::{Critical, Spin};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use storage::heap::{Batch, Heap, Reader};
+use storage::page::Tid;
+use storage::relation::Relations;
+use storage::txn::FIRST_XID;
+
+/// The storage of the catalog's heap. Numbers of users' storages are higher.
+pub const CATALOG: RelId = RelId(1);
+/// The object number that the catalog's heap is locked by.
+pub const CATALOG_OID: Oid = Oid(1259);
+
+kernel::shared! {
+    /// What sessions share of the catalog.
+    struct Words {
+        /// Raised with each commit that changes definitions.
+        version: AtomicU64,
+        /// How many sessions are committing such a change.
+        changing: AtomicU32,
+        unused: AtomicU32,
+    }
+
+    /// A session's note that it is counted in `changing`.
+    struct Note {
+        changing: AtomicU32,
+    }
+}
+
+/// What sessions share of the catalog, and what this process remembers of it.
+pub struct CatalogShared {
+    words: &'static Words,
+    notes: &'static [Note],
+    known: Spin<Option<(u64, Arc<Definitions>)>>,
+}
+
+impl CatalogShared {
+    /// Takes the words in the region. Before the first engine.
+    pub fn make() -> CatalogShared {
+        CatalogShared {
+            words: region::single("catalog"),
+            notes: region::table("catalog changes", session::slots().len()),
+            known: Spin::new(None),
+        }
+    }
+
+    /// The version, if nobody is changing definitions right now.
+    fn settled(&self) -> Option<u64> {
+        // In this order (rule 1); SeqCst pairs with `end`.
+        let changing = self.words.changing.load(SeqCst);
+        let version = self.words.version.load(SeqCst);
+        (changing == 0).then_some(version)
+    }
+
+    /// The running session is about to commit a change.
+    pub(crate) fn begin(&self) {
+        let _critical = Critical::enter();
+        self.notes[session::current_id().0 as usize].changing.store(1, SeqCst);
+        self.words.changing.fetch_add(1, SeqCst);
+    }
+
+    /// It has committed, or failed to.
+    pub(crate) fn end(&self) {
+        self.forget(session::current_id());
+    }
+
+    /// A session is over, or its change is.
+    pub fn forget(&self, session: SessionId) {
+        let _critical = Critical::enter();
+        if self.notes[session.0 as usize].changing.swap(0, SeqCst) != 0 {
+            self.words.version.fetch_add(1, SeqCst);
+            self.words.changing.fetch_sub(1, SeqCst);
+        }
+    }
+
+    /// The definitions that are committed now.
+    pub(crate) fn definitions(&self, relations: &'static Relations) -> Result<Arc<Definitions>> {
+        let settled = self.settled();
+        if let Some(version) = settled {
+            let known = self.known.lock().as_ref().filter(|known| known.0 == version).map(|known| known.1.clone());
+            if let Some(known) = known {
+                return Ok(known);
+            }
+        }
+        let transactions = relations.storage().transactions;
+        let snapshot = transactions.snapshot();
+        let read = Definitions::read(relations, &Reader::new(&snapshot));
+        transactions.release(snapshot);
+        let read = Arc::new(read?);
+        if let Some(version) = settled {
+            // What was read may be younger than the version that was read before it, never older.
+            let old = self.known.lock().replace((version, read.clone()));
+            drop(old);
+        }
+        Ok(read)
+    }
+}
+
+/// Makes the catalog of a new database. In the background host, after the storage's start and before anybody is let in; `new` is what
+/// the start said.
+pub fn open(relations: &'static Relations, new: bool) -> Result<()> {
+    match relations.blocks(CATALOG) {
+        Ok(_) => return Ok(()),
+        // A database in which nothing ever happened may have died before it had a catalog.
+        Err(_) if new || relations.storage().transactions.next_xid() == FIRST_XID => {}
+        Err(error) => return Err(error),
+    }
+    relations.storage().create_relation_as(CATALOG)?;
+    relations.storage().wal.flush_all();
+    Ok(())
+}
+
+/// The catalog's heap.
+pub(crate) fn heap(relations: &'static Relations) -> Heap {
+    relations.heap(CATALOG)
+}
+
+/// All definitions of one moment.
+#[derive(Clone, Default, Debug)]
+pub struct Definitions {
+    tables: BTreeMap<Oid, Arc<TableDef>>,
+    /// Tables by name, with their schemas.
+    names: BTreeMap<String, Vec<(Oid, Oid)>>,
+    /// Indexes by name: schema, table, number.
+    indexes: BTreeMap<String, Vec<(Oid, Oid, Oid)>>,
+    schemas: BTreeMap<Oid, String>,
+    statistics: BTreeMap<Oid, Statistics>,
+}
+
+impl Definitions {
+    /// Reads all that a reader sees.
+    pub(crate) fn read(relations: &'static Relations, reader: &Reader<'_>) -> Result<Definitions> {
+        let mut images: BTreeMap<(ObjectClass, Oid), (u16, BTreeMap<u16, Vec<u8>>)> = BTreeMap::new();
+        let heap = heap(relations);
+        let (mut scan, mut batch) = (heap.scan()?, Batch::new());
+        while heap.next_page(&mut scan, reader, &mut batch)? {
+            for (_, row) in batch.rows() {
+                let part = codec::part(row)?;
+                let image = images.entry((part.class, part.oid)).or_insert((part.parts, BTreeMap::new()));
+                let known = image.1.insert(part.part, part.bytes.to_vec());
+                if image.0 != part.parts || known.is_some() {
+                    return Err(Error::corruption("an object is in the catalog twice")
+                        .detail(format!("Its number is {}.", part.oid.0)));
+                }
+            }
+        }
+        let mut definitions = Definitions::default();
+        for ((class, oid), (count, parts)) in images {
+            if parts.len() != usize::from(count) {
+                return Err(Error::corruption("a part of an object is missing from the catalog")
+                    .detail(format!("Its number is {}.", oid.0)));
+            }
+            let image: Vec<u8> = parts.into_values().flatten().collect();
+            match class {
+                ObjectClass::Table => definitions.add(Arc::new(codec::table(&image)?)),
+                ObjectClass::Schema => drop(definitions.schemas.insert(oid, codec::schema(&image)?)),
+                ObjectClass::Statistics => drop(definitions.statistics.insert(oid, codec::statistics(&image)?)),
+            }
+        }
+        Ok(definitions)
+    }
+
+    fn add(&mut self, table: Arc<TableDef>) {
+        self.names.entry(table.name.clone()).or_default().push((table.schema, table.oid));
+        for index in &table.indexes {
+            self.indexes.entry(index.name.clone()).or_default().push((table.schema, table.oid, index.oid));
+        }
+        self.tables.insert(table.oid, table);
+    }
+
+    /// Definitions of these tables: for tests and tools.
+    pub fn of(tables: impl IntoIterator<Item = TableDef>) -> Definitions {
+        let mut definitions = Definitions::default();
+        tables.into_iter().for_each(|table| definitions.add(Arc::new(table)));
+        definitions
+    }
+
+    /// The same, with other forms of some tables.
+    pub(crate) fn with(&self, changed: impl Fn(&TableDef) -> Option<TableDef>) -> Option<Definitions> {
+        let changed: Vec<TableDef> = self.tables.values().filter_map(|table| changed(table)).collect();
+        if changed.is_empty() {
+            return None;
+        }
+        let mut definitions = self.clone();
+        for table in changed {
+            definitions.tables.insert(table.oid, Arc::new(table));
+        }
+        Some(definitions)
+    }
+
+    /// All tables, by number.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.tables.values()
+    }
+
+    /// The table of that number.
+    pub fn table(&self, oid: Oid) -> Option<&Arc<TableDef>> {
+        self.tables.get(&oid)
+    }
+
+    /// The table of that name in a schema.
+    pub fn table_named(&self, schema: Oid, name: &str) -> Option<&Arc<TableDef>> {
+        let found = self.names.get(name)?.iter().find(|found| found.0 == schema)?;
+        self.tables.get(&found.1)
+    }
+
+    /// The index of that name in a schema: its table, and its number.
+    pub fn index_named(&self, schema: Oid, name: &str) -> Option<(&Arc<TableDef>, Oid)> {
+        let found = self.indexes.get(name)?.iter().find(|found| found.0 == schema)?;
+        self.tables.get(&found.1).map(|table| (table, found.2))
+    }
+
+    /// The schemas that users have made: number and name.
+    pub fn schemas(&self) -> impl Iterator<Item = (Oid, &str)> {
+        self.schemas.iter().map(|(oid, name)| (*oid, name.as_str()))
+    }
+
+    /// The schema of that name, if a user made it.
+    pub fn schema_named(&self, name: &str) -> Option<Oid> {
+        self.schemas.iter().find(|schema| schema.1 == name).map(|schema| *schema.0)
+    }
+
+    /// How large a table is thought to be.
+    pub fn statistics(&self, table: Oid) -> Option<Statistics> {
+        self.statistics.get(&table).copied()
+    }
+}
+
+/// The places of an object's rows, as a reader sees them.
+pub(crate) fn places(
+    relations: &'static Relations,
+    reader: &Reader<'_>,
+    class: ObjectClass,
+    oid: Oid,
+) -> Result<Vec<Tid>> {
+    let heap = heap(relations);
+    let (mut scan, mut batch, mut found) = (heap.scan()?, Batch::new(), Vec::new());
+    while heap.next_page(&mut scan, reader, &mut batch)? {
+        for (tid, row) in batch.rows() {
+            let part = codec::part(row)?;
+            if (part.class, part.oid) == (class, oid) {
+                found.push(tid);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What a statement hears whose change of an object came at the same time as somebody else's.
+#[cold]
+pub(crate) fn concurrently() -> Error {
+    Error::statement(sqlstate::INTERNAL_ERROR, "tuple concurrently updated")
+}
