@@ -860,7 +860,7 @@ fn best_index(table: &Arc<TableDef>, relation: RelationId, conditions: &[&Expr],
         return None;
     }
     let mut best: Option<Access> = None;
-    for index in &table.indexes {
+    for index in table.indexes.iter().filter(|index| index.usable) {
         let mut access =
             Access { index: index.oid, equal: Vec::new(), low: None, high: None, seen_to: Vec::new(), single: false };
         for part in &index.columns {
