@@ -108,7 +108,7 @@ impl Service for Database {
         if let Some(State::In(mut connection)) = state {
             connection.close(&self.environment(session));
         }
-        self.relations.end_session(session.shared().id());
+        self.sql.end_session(session.shared().id());
     }
 
     fn refusal(&self, error: &Error) -> Vec<u8> {
@@ -124,7 +124,7 @@ impl Service for Database {
     }
 
     fn start(&self) -> Result<()> {
-        self.storage.start().map(|_| ())
+        self.storage.start().and_then(|found| self.sql.open(found.new))
     }
 
     fn stop(&self) {
