@@ -14,6 +14,8 @@
 //! | [`store`] | rows that are kept |
 //! | [`scan`], [`stored`], [`join`], [`sort`], [`aggregate`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
+//! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
+//! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
 //!
 //! Rules
 //! 1. A row is what the registers hold, until the node is asked for the next one.
@@ -23,14 +25,20 @@
 pub mod access;
 pub mod aggregate;
 pub mod around;
+pub mod conflict;
+pub mod constraint;
 pub mod eval;
 pub mod join;
+pub mod lock;
+pub mod modify;
+pub mod reference;
 pub mod scan;
 pub mod set;
 pub mod sort;
 pub mod store;
 pub mod stored;
 pub mod subplan;
+pub mod target;
 pub mod value;
 
 use crate::plan::Plan;
@@ -40,6 +48,8 @@ use crate::types::{Arena, Datum};
 use access::Tables;
 use around::Around;
 use base::{Error, Result, sqlstate};
+use std::collections::VecDeque;
+use std::rc::Rc;
 use value::{Memory, Value};
 
 /// One execution of a plan.
@@ -64,6 +74,13 @@ pub struct Exec<'e> {
     changed: u64,
     /// What stored tables are read and written with; none if the plan uses none.
     tables: Option<Tables<'e>>,
+    /// The tables that are changed.
+    targets: Vec<Rc<target::Target>>,
+    /// What is to be checked at the statement's end.
+    pending: VecDeque<reference::Pending>,
+    /// A row on its way to its table, and a key to its index.
+    row_bytes: Vec<u8>,
+    key_bytes: Vec<u8>,
 }
 
 /// What a node remembers between two rows.
@@ -78,6 +95,8 @@ enum State {
     At(u64),
     /// A scan of a heap.
     Seq(Box<stored::SeqState>),
+    /// A table that is changed.
+    Modify(Box<modify::ModifyState>),
     /// A scan by an index.
     Index(Box<stored::IndexState>),
     /// Rows of a view.
@@ -140,6 +159,10 @@ impl<'e> Exec<'e> {
             commons: At(header.commons),
             changed: 0,
             tables,
+            targets: Vec::new(),
+            pending: VecDeque::new(),
+            row_bytes: Vec::new(),
+            key_bytes: Vec::new(),
         }
     }
 
@@ -219,9 +242,8 @@ impl<'e> Exec<'e> {
             NodeKind::CommonScan => self.common_scan(node),
             NodeKind::SeqScan => self.seq_scan(node),
             NodeKind::IndexScan => self.index_scan(node),
-            NodeKind::LockRows | NodeKind::Modify => {
-                Err(Error::unsupported("stored tables are not supported yet"))
-            }
+            NodeKind::LockRows => self.lock_rows(node),
+            NodeKind::Modify => self.modify(node),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::bind::tree::{
 };
 use crate::bind::walk::relations_in;
 use crate::catalog::Catalog;
-use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
+use crate::catalog::definition::{Action, ConstraintKind, Rows, TableDef};
 use crate::parser::ast::{JoinKind, SetOperation};
 use crate::types::function::Volatility;
 use crate::types::op::{Comparison, Op};
@@ -655,6 +655,37 @@ impl Planner<'_> {
 
     // ---- statements that change rows
 
+    /// The tables that a changed table refers to and those that refer to it, with the same for those whose rows are changed along;
+    /// and the numbers of the latter.
+    fn others(&self, table: &Arc<TableDef>) -> Result<(Vec<Arc<TableDef>>, Vec<Oid>)> {
+        let (mut others, mut changed): (Vec<Arc<TableDef>>, _) = (Vec::new(), Vec::new());
+        let mut left = vec![table.clone()];
+        let mut seen = vec![table.oid];
+        while let Some(table) = left.pop() {
+            for constraint in &table.constraints {
+                if let ConstraintKind::ForeignKey(key) = &constraint.kind {
+                    others.extend(self.catalog.table_by_oid(key.table)?);
+                }
+            }
+            for referrer in &table.referenced_by {
+                let Some(other) = self.catalog.table_by_oid(referrer.table)? else { continue };
+                let constraint = other.constraints.iter().find(|constraint| constraint.oid == referrer.constraint);
+                if let Some(ConstraintKind::ForeignKey(key)) = constraint.map(|constraint| &constraint.kind) {
+                    let along = |action| !matches!(action, Action::NoAction | Action::Restrict);
+                    if (along(key.on_delete) || along(key.on_update)) && !seen.contains(&other.oid) {
+                        seen.push(other.oid);
+                        changed.push(other.oid);
+                        left.push(other.clone());
+                    }
+                }
+                others.push(other);
+            }
+        }
+        others.sort_by_key(|other| other.oid.0);
+        others.dedup_by_key(|other| other.oid.0);
+        Ok((others, changed))
+    }
+
     fn modification(&mut self, modification: Modification) -> Result<(Node, Vec<(String, Column)>)> {
         let Modification { kind, table, relation, new, query, values, checks, returning, conflict } = modification;
         let output = query.output;
@@ -665,15 +696,7 @@ impl Planner<'_> {
             _ => Vec::new(),
         };
         let child = self.query(query, &Relations::new())?;
-        let mut others = Vec::new();
-        for constraint in &table.constraints {
-            if let ConstraintKind::ForeignKey(key) = &constraint.kind {
-                others.extend(self.catalog.table_by_oid(key.table)?);
-            }
-        }
-        for referrer in &table.referenced_by {
-            others.extend(self.catalog.table_by_oid(referrer.table)?);
-        }
+        let (others, changed_along) = self.others(&table)?;
         for other in &others {
             if !self.bound.tables.iter().any(|known| known.oid == other.oid) {
                 self.bound.tables.push(other.clone());
@@ -706,6 +729,7 @@ impl Planner<'_> {
             returning,
             conflict,
             others,
+            changed_along,
         };
         Ok((Node::Modify(Box::new(modify)), result))
     }

@@ -22,6 +22,7 @@ pub fn mode(bound: &Bound, tree: &Tree, table: Oid) -> LockMode {
 fn mode_below(bound: &Bound, node: &Node, table: Oid) -> LockMode {
     let own = match node {
         Node::Modify(modify) if modify.table.oid == table => LockMode::RowExclusive,
+        Node::Modify(modify) if modify.changed_along.contains(&table) => LockMode::RowExclusive,
         Node::Modify(modify) if modify.others.iter().any(|other| other.oid == table) => LockMode::RowShare,
         Node::LockRows(rows) => {
             let is_locked = rows.locks.iter().any(|lock| {

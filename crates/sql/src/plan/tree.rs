@@ -205,6 +205,8 @@ pub struct Modify {
     pub conflict: Option<crate::bind::tree::ConflictRule>,
     /// The tables that this one refers to, or that refer to it.
     pub others: Vec<Arc<TableDef>>,
+    /// Those of them whose rows are changed along.
+    pub changed_along: Vec<Oid>,
 }
 
 impl Node {

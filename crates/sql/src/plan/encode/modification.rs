@@ -56,6 +56,12 @@ impl Encoder<'_> {
         if modify.kind == ModificationKind::Insert {
             read.retain(|column| column.relation != modify.relation);
         }
+        if modify.conflict.is_some() {
+            // The row that is updated instead is put into these registers, so no two columns may share one.
+            for column in &read {
+                self.register(*column)?;
+            }
+        }
         let child = self.node(&modify.child, &read)?.0;
         let mut values = Vec::with_capacity(modify.values.len());
         for value in &modify.values {

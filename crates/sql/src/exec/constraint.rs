@@ -1,0 +1,117 @@
+//! Constraints on one row: null where it may not be, conditions, keys that are there already; and what users are told.
+
+use super::Exec;
+use super::target::Target;
+use super::value::Value;
+use crate::plan::blob::At;
+use crate::plan::record::CheckRecord;
+use crate::types::{Datum, Kind, io};
+use base::{Error, Result, sqlstate};
+
+/// How much of a value is shown of a row that fails.
+const SHOWN_BYTES_MAX: usize = 64;
+
+impl Exec<'_> {
+    /// Tests a new row: no null where it may not be.
+    ///
+    /// Errors: `23502`.
+    #[inline]
+    pub(super) fn check_not_null(&self, target: &Target, values: &[Value]) -> Result<()> {
+        let bytes = self.plan.bytes;
+        for [column, name] in bytes.list(At(target.record.not_null)).groups::<2>() {
+            if values[column as usize].is_null() {
+                let message = format!(
+                    "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                    bytes.text(At(name)),
+                    bytes.text(At(target.record.name))
+                );
+                return Err(Error::statement(sqlstate::NOT_NULL_VIOLATION, message)
+                    .detail(self.failing_row(target, values)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tests the conditions on a new row, whose values are in registers.
+    ///
+    /// Errors: `23514`.
+    pub(super) fn check_conditions(&mut self, checks: u32, target: &Target, values: &[Value]) -> Result<()> {
+        let bytes = self.plan.bytes;
+        for at in bytes.list(At(checks)).iter() {
+            let check = CheckRecord::read(bytes, At(at));
+            let scratch = self.memory.scratch.len();
+            let value = self.value(check.condition)?;
+            self.memory.scratch.truncate(scratch);
+            // Null is not false.
+            if value == Value::Bool(false) {
+                let message = format!(
+                    "new row for relation \"{}\" violates check constraint \"{}\"",
+                    bytes.text(At(target.record.name)),
+                    bytes.text(At(check.name))
+                );
+                return Err(Error::statement(sqlstate::CHECK_VIOLATION, message)
+                    .detail(self.failing_row(target, values)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a user is told whose row has a key that is there already.
+    #[cold]
+    pub(super) fn duplicate_key(&self, target: &Target, index: usize, values: &[Value]) -> Error {
+        let bytes = self.plan.bytes;
+        let index = &target.indexes[index];
+        let columns: Vec<u16> = index.columns.iter().map(|(column, _)| *column).collect();
+        let key = self.shown_key(target, &columns, |at| self.memory.datum(values[usize::from(columns[at])]));
+        let message =
+            format!("duplicate key value violates unique constraint \"{}\"", bytes.text(index.name));
+        Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!("Key {key} already exists."))
+    }
+
+    /// `(a, b)=(1, 2)`: columns of a table with values.
+    pub(super) fn shown_key<'d>(
+        &self,
+        target: &Target,
+        columns: &[u16],
+        value: impl Fn(usize) -> Datum<'d>,
+    ) -> String {
+        let bytes = self.plan.bytes;
+        let names = bytes.list(At(target.record.names));
+        let shown: Vec<&str> = columns.iter().map(|&column| bytes.text(At(names.get(column.into())))).collect();
+        let values: Vec<String> =
+            columns.iter().enumerate().map(|(at, &column)| self.shown(target.kind(column), value(at))).collect();
+        format!("({})=({})", shown.join(", "), values.join(", "))
+    }
+
+    /// A value as text; null as a word.
+    fn shown(&self, kind: Kind, datum: Datum<'_>) -> String {
+        if datum.is_null() {
+            return "null".to_owned();
+        }
+        let mut text = Vec::new();
+        match io::output(kind, datum, &self.around.style, &mut text) {
+            Ok(()) => String::from_utf8_lossy(&text).into_owned(),
+            Err(_) => "?".to_owned(),
+        }
+    }
+
+    /// `Failing row contains (…).`
+    fn failing_row(&self, target: &Target, values: &[Value]) -> String {
+        let names = self.plan.bytes.list(At(target.record.names));
+        let mut shown = Vec::with_capacity(values.len());
+        for (column, value) in values.iter().enumerate() {
+            // A column that is gone has no name.
+            if names.get(column) == 0 {
+                continue;
+            }
+            let mut text = self.shown(target.kind(column as u16), self.memory.datum(*value));
+            if text.len() > SHOWN_BYTES_MAX {
+                let end = (0..=SHOWN_BYTES_MAX).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+                text.truncate(end);
+                text.push_str("...");
+            }
+            shown.push(text);
+        }
+        format!("Failing row contains ({}).", shown.join(", "))
+    }
+}

@@ -1,0 +1,201 @@
+//! `INSERT`, `UPDATE`, `DELETE`: what is done with each row that the node below gives.
+//!
+//! ```text
+//!  row of the child ---> new values ---> constraints ---> heap ---> indexes ---> foreign keys ---> RETURNING
+//!                           ^                              |
+//!                           |  condition, values again     | somebody was faster: the newest version, locked
+//!                           \------------------------------/
+//! ```
+//!
+//! Rules
+//! 1. First updater wins. At `READ COMMITTED` the storage answers the newest version, locked: its columns are put into the
+//!    registers of the row that was found, all of `WHERE` is tested on it and the new values are computed from it. Other
+//!    tables' rows stay those that were found. At `REPEATABLE READ` the storage fails with `40001`.
+//! 2. A row that this statement has changed already is left alone: a join found it twice.
+//! 3. What is checked at the statement's end is checked when the child has given its last row ([`super::reference`]).
+
+use super::stored::{load_row, no_tables, tid_of, tid_value};
+use super::target::{Target, encode_row};
+use super::value::Value;
+use super::{Exec, State};
+use crate::plan::blob::At;
+use crate::plan::record::Modify;
+use base::Result;
+use std::rc::Rc;
+use storage::heap::{Changes, Outcome};
+use storage::page::Tid;
+
+const INSERT: u32 = 0;
+const UPDATE: u32 = 1;
+
+/// What a statement remembers of the table that it changes.
+pub(super) struct ModifyState {
+    pub(super) record: Modify,
+    pub(super) target: Rc<Target>,
+    /// The new row.
+    pub(super) new: Vec<Value>,
+}
+
+impl Exec<'_> {
+    pub(super) fn modify(&mut self, node: At) -> Result<bool> {
+        let mut state = match self.take(node) {
+            State::Modify(state) => state,
+            State::Done => {
+                self.put(node, State::Done);
+                return Ok(false);
+            }
+            _ => {
+                let record = Modify::read(self.plan.bytes, node);
+                let target = self.target(At(record.table))?;
+                Box::new(ModifyState { record, target, new: Vec::new() })
+            }
+        };
+        while self.next(At(state.record.child))? {
+            self.breath()?;
+            let done = match state.record.operation {
+                INSERT => self.insert(&mut state)?,
+                UPDATE => self.update(&mut state)?,
+                _ => self.delete(&mut state)?,
+            };
+            if !done {
+                continue;
+            }
+            self.changed += 1;
+            if state.record.returning != 0 {
+                self.assign(state.record.returning, state.record.buffer)?;
+                self.put(node, State::Modify(state));
+                return Ok(true);
+            }
+        }
+        self.put(node, State::Done);
+        self.check_at_end()?;
+        Ok(false)
+    }
+
+    /// Takes the new row's values from their registers.
+    fn new_row(&self, state: &mut ModifyState) {
+        state.new.clear();
+        let values = self.plan.bytes.list(At(state.record.values));
+        state.new.extend(values.iter().map(|register| match register {
+            0 => Value::Null,
+            register => self.registers[register as usize - 1],
+        }));
+    }
+
+    fn insert(&mut self, state: &mut ModifyState) -> Result<bool> {
+        self.new_row(state);
+        let target = state.target.clone();
+        self.check_not_null(&target, &state.new)?;
+        self.check_conditions(state.record.checks, &target, &state.new)?;
+        if state.record.conflict != 0 {
+            return self.insert_or_else(state);
+        }
+        self.insert_row(&target, &state.new)?;
+        self.references_of_new(&target, u32::MAX, &state.new, |_| true)?;
+        Ok(true)
+    }
+
+    fn update(&mut self, state: &mut ModifyState) -> Result<bool> {
+        let Some(mut tid) = tid_of(self.registers[state.record.row_register as usize]) else { return Ok(false) };
+        loop {
+            self.new_row(state);
+            let target = state.target.clone();
+            self.check_not_null(&target, &state.new)?;
+            self.check_conditions(state.record.checks, &target, &state.new)?;
+            let changes = target.changes(state.record.assigned, |column| self.has_changed(state, column));
+            match self.update_row(&target, tid, &state.new, changes)? {
+                Outcome::Done { .. } => {
+                    let changed = |exec: &Self, column| exec.has_changed(state, column);
+                    self.after_update(&target, state.record.assigned, &state.new, changed, |exec, column| {
+                        exec.old_value(state, column)
+                    })?;
+                    return Ok(true);
+                }
+                Outcome::Changed { tid: newest, row } => {
+                    if !self.holds_again(state, newest, &row)? {
+                        return Ok(false);
+                    }
+                    self.assign_again(state)?;
+                    tid = newest;
+                }
+                Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(false),
+            }
+        }
+    }
+
+    fn delete(&mut self, state: &mut ModifyState) -> Result<bool> {
+        let Some(mut tid) = tid_of(self.registers[state.record.row_register as usize]) else { return Ok(false) };
+        loop {
+            let Some(tables) = &mut self.tables else { return Err(no_tables()) };
+            match state.target.heap.delete(&mut tables.writer(), tid)? {
+                Outcome::Done { .. } => {
+                    let target = state.target.clone();
+                    self.note_gone(&target, |exec, column| exec.old_value(state, column))?;
+                    return Ok(true);
+                }
+                Outcome::Changed { tid: newest, row } => {
+                    if !self.holds_again(state, newest, &row)? {
+                        return Ok(false);
+                    }
+                    tid = newest;
+                }
+                Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(false),
+            }
+        }
+    }
+
+    /// Puts a new version in the place of another, and into the indexes where that is due.
+    pub(super) fn update_row(
+        &mut self,
+        target: &Target,
+        tid: Tid,
+        values: &[Value],
+        changes: Changes,
+    ) -> Result<Outcome> {
+        encode_row(&self.memory, &target.shapes, values, &mut self.row_bytes)?;
+        let Some(tables) = &mut self.tables else { return Err(no_tables()) };
+        let outcome = target.heap.update(&mut tables.writer(), tid, &self.row_bytes, changes)?;
+        if let Outcome::Done { tid, hot: false } = outcome
+            && let Some(duplicate) = self.enter_row(target, values, tid)?
+        {
+            return Err(self.duplicate_key(target, duplicate.index, values));
+        }
+        Ok(outcome)
+    }
+
+    /// The value that a column had, as far as it was read; null if it was not.
+    fn old_value(&self, state: &ModifyState, column: u16) -> Value {
+        match self.plan.bytes.list(At(state.record.old)).get(column.into()) {
+            0 => Value::Null,
+            register => self.registers[register as usize - 1],
+        }
+    }
+
+    /// Does the new row differ from the old one in a column? Yes, where the old value is not known.
+    fn has_changed(&self, state: &ModifyState, column: u16) -> bool {
+        match self.plan.bytes.list(At(state.record.old)).get(column.into()) {
+            0 => true,
+            register => {
+                let old = self.registers[register as usize - 1];
+                !self.same(state.target.kind(column), old, state.new[usize::from(column)])
+            }
+        }
+    }
+
+    /// Puts the newest version of a row in the place of the one that was found; true if the condition holds for it.
+    fn holds_again(&mut self, state: &ModifyState, tid: Tid, row: &[u8]) -> Result<bool> {
+        let columns = self.plan.bytes.list(At(state.record.existing));
+        let (memory, registers) = (&mut self.memory, &mut self.registers);
+        load_row(memory, registers, state.record.row_buffer, columns, &state.target.shapes, row)?;
+        self.registers[state.record.row_register as usize] = tid_value(tid);
+        self.holds(state.record.recheck)
+    }
+
+    /// Computes the new values again.
+    fn assign_again(&mut self, state: &ModifyState) -> Result<()> {
+        match state.record.recompute {
+            0 => Ok(()),
+            program => self.assign(program, state.record.buffer),
+        }
+    }
+}

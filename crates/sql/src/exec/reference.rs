@@ -1,0 +1,550 @@
+//! Foreign keys, from both sides.
+//!
+//! | what is done | what is checked | when |
+//! |---|---|---|
+//! | a row that refers is new, or refers to another one | that row is there; it is held `FOR KEY SHARE` | at once; at the statement's end if it is in the same table |
+//! | a row that others may refer to goes, or changes its key | none does, or they are changed along | at the statement's end |
+//!
+//! Rules
+//! 1. At `READ COMMITTED` a check sees what has been committed until it is made, and what its own statement did. A row that
+//!    is there for the one transaction cannot go before it ends: whoever deletes it waits for the key-share lock, and finds
+//!    the row that refers with a snapshot that is taken after that.
+//! 2. Null refers to nothing (`MATCH SIMPLE`).
+//! 3. Rows that are changed along are changed with the number behind the statement's, since they may be rows that it has made. The
+//!    checks that follow from that are in the same list.
+
+use super::Exec;
+use super::stored::{no_tables, shapes_of};
+use super::target::{Target, encode_key, index_columns};
+use super::value::Value;
+use crate::key::{self, KeyColumn};
+use crate::plan::blob::{At, get_value, put_value};
+use crate::plan::record::ReferenceRecord;
+use crate::row::{self, Row, Shape};
+use crate::types::{Datum, Kind};
+use base::{Error, RelId, Result, sqlstate};
+use std::ops::Bound;
+use storage::Snapshot;
+use storage::btree::{Btree, Direction};
+use storage::heap::{Batch, Fetched, Heap, Isolation, Outcome, Reader, RowWait, Writer};
+use storage::page::Tid;
+use storage::txn::Strength;
+
+/// What is left to be checked at a statement's end.
+pub(super) enum Pending {
+    /// A row refers to another one.
+    Refers {
+        table: At,
+        reference: At,
+        key: Vec<u8>,
+    },
+    /// A row that others may refer to is gone, or has another key now.
+    Gone {
+        table: At,
+        reference: At,
+        key: Vec<u8>,
+        new: Option<Vec<u8>>,
+    },
+}
+
+/// A check of this column comes from `pg_constraint`.
+const NO_ACTION: u8 = b'a';
+const RESTRICT: u8 = b'r';
+const CASCADE: u8 = b'c';
+const SET_NULL: u8 = b'n';
+
+/// What came of holding a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Yes,
+    /// The statement itself has ended it.
+    No,
+    /// Somebody has ended it meanwhile.
+    Again,
+}
+
+/// The other table of a foreign key, ready to be looked into.
+struct Other {
+    heap: Heap,
+    shapes: Vec<Shape>,
+    /// Its index, with the place of each of the index's columns in the key; none if it has to be scanned.
+    index: Option<(Btree, Vec<(u16, KeyColumn)>)>,
+    /// Its columns, in the order of the key.
+    columns: Vec<u16>,
+    kinds: Vec<Kind>,
+}
+
+impl Other {
+    /// The key of a row, if it has the same values.
+    fn matches(&self, row: &[u8], key: &[Datum<'_>]) -> Result<bool> {
+        let row = Row::new(row)?;
+        for ((&column, &kind), value) in self.columns.iter().zip(&self.kinds).zip(key) {
+            let datum = row.get(&self.shapes, column.into())?;
+            if datum.is_null() || !crate::types::compare::equal(kind, datum, *value) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Reads a key that was put away.
+fn key_values<'k>(kinds: &[Kind], bytes: &'k [u8]) -> Result<Vec<Datum<'k>>> {
+    let mut at = 0;
+    let mut values = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        let (value, end) = get_value(*kind, bytes, at)?;
+        values.push(value);
+        at = end;
+    }
+    Ok(values)
+}
+
+impl Exec<'_> {
+    // ---- noting
+
+    /// A row is new: what it refers to must be there. `changed` says of a column whether it is new; only foreign keys with one of
+    /// the `assigned` columns are looked at.
+    #[inline]
+    pub(super) fn references_of_new(
+        &mut self,
+        target: &Target,
+        assigned: u32,
+        values: &[Value],
+        changed: impl Fn(u16) -> bool,
+    ) -> Result<()> {
+        if target.record.references == 0 {
+            return Ok(());
+        }
+        let bytes = self.plan.bytes;
+        for at in bytes.list(At(target.record.references)).iter() {
+            let reference = ReferenceRecord::read(bytes, At(at));
+            let columns = bytes.list(At(reference.columns));
+            if reference.mask & assigned == 0 || !columns.iter().any(|column| changed(column as u16)) {
+                continue;
+            }
+            if columns.iter().any(|column| values[column as usize].is_null()) {
+                continue;
+            }
+            let key = self.key_of(target, &reference, |exec, column| {
+                exec.memory.datum(values[usize::from(column)])
+            })?;
+            if reference.other == target.record.oid {
+                self.pending.push_back(Pending::Refers { table: target.at, reference: At(at), key });
+            } else {
+                self.check_refers(target, &reference, &key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A row was updated: foreign keys of both sides, as far as their columns have changed.
+    pub(super) fn after_update(
+        &mut self,
+        target: &Target,
+        assigned: u32,
+        values: &[Value],
+        changed: impl Fn(&Self, u16) -> bool,
+        old: impl Fn(&Self, u16) -> Value,
+    ) -> Result<()> {
+        if target.record.references == 0 && target.record.referenced_by == 0 {
+            return Ok(());
+        }
+        let bytes = self.plan.bytes;
+        let changed: Vec<bool> = (0..values.len()).map(|column| changed(self, column as u16)).collect();
+        let has_changed = |column: u16| changed[usize::from(column)];
+        for at in bytes.list(At(target.record.referenced_by)).iter() {
+            let reference = ReferenceRecord::read(bytes, At(at));
+            let columns = bytes.list(At(reference.columns));
+            if reference.mask & assigned == 0 || !columns.iter().any(|column| has_changed(column as u16)) {
+                continue;
+            }
+            if columns.iter().any(|column| old(self, column as u16).is_null()) {
+                continue;
+            }
+            let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(old(exec, column)))?;
+            let new = self.key_of(target, &reference, |exec, column| {
+                exec.memory.datum(values[usize::from(column)])
+            })?;
+            self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: Some(new) });
+        }
+        self.references_of_new(target, assigned, values, has_changed)
+    }
+
+    /// A row is gone: nobody may refer to it at the statement's end.
+    #[inline]
+    pub(super) fn note_gone(&mut self, target: &Target, old: impl Fn(&Self, u16) -> Value) -> Result<()> {
+        if target.record.referenced_by == 0 {
+            return Ok(());
+        }
+        let bytes = self.plan.bytes;
+        for at in bytes.list(At(target.record.referenced_by)).iter() {
+            let reference = ReferenceRecord::read(bytes, At(at));
+            let columns = bytes.list(At(reference.columns));
+            if columns.iter().any(|column| old(self, column as u16).is_null()) {
+                continue;
+            }
+            let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(old(exec, column)))?;
+            self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: None });
+        }
+        Ok(())
+    }
+
+    /// The values of a foreign key's columns in this table, as bytes.
+    fn key_of<'d>(
+        &'d self,
+        target: &Target,
+        reference: &ReferenceRecord,
+        value: impl Fn(&'d Self, u16) -> Datum<'d>,
+    ) -> Result<Vec<u8>> {
+        let mut key = Vec::new();
+        for column in self.plan.bytes.list(At(reference.columns)).iter() {
+            put_value(target.kind(column as u16), value(self, column as u16), &mut key)?;
+        }
+        Ok(key)
+    }
+
+    fn own_kinds(&self, target: &Target, reference: &ReferenceRecord) -> (Vec<u16>, Vec<Kind>) {
+        let columns = self.plan.bytes.list(At(reference.columns)).iter();
+        columns.map(|column| (column as u16, target.kind(column as u16))).unzip()
+    }
+
+    fn other(&self, reference: &ReferenceRecord) -> Result<Other> {
+        let Some(tables) = &self.tables else { return Err(no_tables()) };
+        let bytes = self.plan.bytes;
+        let columns: Vec<u16> = bytes.list(At(reference.other_columns)).iter().map(|column| column as u16).collect();
+        let shapes = shapes_of(bytes.list(At(reference.kinds)));
+        let index = (reference.index != 0).then(|| {
+            let tree = tables.relations.btree(RelId(reference.index));
+            (tree, places(index_columns(bytes.list(At(reference.index_columns))), &columns))
+        });
+        Ok(Other {
+            heap: tables.relations.heap(RelId(reference.storage)),
+            kinds: columns.iter().map(|&column| shapes[usize::from(column)].kind).collect(),
+            shapes,
+            index,
+            columns,
+        })
+    }
+
+    // ---- looking
+
+    /// Takes a snapshot of now that sees what the statement has done, and uses it.
+    fn with_latest<R>(&mut self, latest: bool, run: impl FnOnce(&mut Self, Snapshot) -> Result<R>) -> Result<R> {
+        let Some(tables) = &self.tables else { return Err(no_tables()) };
+        let after = tables.after();
+        if !latest && tables.isolation == Isolation::RepeatableRead {
+            return run(self, after);
+        }
+        let transactions = tables.relations.storage().transactions;
+        let snapshot = transactions.snapshot();
+        let result = run(self, snapshot.at_command(after.own, after.command));
+        transactions.release(snapshot);
+        result
+    }
+
+    /// The rows of a table that have a key and that the snapshot sees: their places.
+    fn rows_with_key(&self, other: &Other, key: &[Datum<'_>], snapshot: &Snapshot) -> Result<Vec<Tid>> {
+        let Some(tables) = &self.tables else { return Err(no_tables()) };
+        let reader = Reader { snapshot, pairs: tables.pairs.pairs() };
+        let mut found = Vec::new();
+        match &other.index {
+            Some((tree, columns)) => {
+                let mut low = Vec::new();
+                encode_key(columns, |at| key[usize::from(at)], &mut low)?;
+                let mut high = low.clone();
+                let to = if key::prefix_end(&mut high) { Bound::Excluded(&high[..]) } else { Bound::Unbounded };
+                let mut cursor = tree.scan((Bound::Included(&low[..]), to), Direction::Forward, false);
+                while let Some(tid) = tree.next(&mut cursor)? {
+                    if let Fetched::Row(tid) = other.heap.fetch(&reader, tid, |tid, _| tid)? {
+                        found.push(tid);
+                    }
+                }
+            }
+            None => {
+                let mut scan = other.heap.scan()?;
+                let mut batch = Batch::new();
+                while other.heap.next_page(&mut scan, &reader, &mut batch)? {
+                    for (tid, row) in batch.rows() {
+                        if other.matches(row, key)? {
+                            found.push(tid);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Holds a row with a key, so that it stays until the transaction ends.
+    fn hold(&mut self, other: &Other, tid: Tid, key: &[Datum<'_>], snapshot: &Snapshot) -> Result<Held> {
+        let Some(tables) = &mut self.tables else { return Err(no_tables()) };
+        let (isolation, deadline) = (tables.isolation, tables.deadline());
+        let writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
+        Ok(match other.heap.lock(&writer, tid, Strength::KeyShare, RowWait::Wait)? {
+            Outcome::Done { .. } => Held::Yes,
+            Outcome::Changed { row, .. } if other.matches(&row, key)? => Held::Yes,
+            Outcome::Changed { .. } | Outcome::Gone | Outcome::Busy => Held::Again,
+            Outcome::Own(_) => Held::No,
+        })
+    }
+
+    // ---- checking
+
+    /// A row refers to another one: it must be there.
+    ///
+    /// Errors: `23503`.
+    fn check_refers(&mut self, target: &Target, reference: &ReferenceRecord, key: &[u8]) -> Result<()> {
+        let (columns, kinds) = self.own_kinds(target, reference);
+        let values = key_values(&kinds, key)?;
+        let other = self.other(reference)?;
+        if self.is_there(&other, &values)? {
+            return Ok(());
+        }
+        let bytes = self.plan.bytes;
+        let message = format!(
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+            bytes.text(At(target.record.name)),
+            bytes.text(At(reference.name))
+        );
+        let shown = self.shown_key(target, &columns, |at| values[at]);
+        let detail = format!("Key {shown} is not present in table \"{}\".", bytes.text(At(reference.other_name)));
+        Err(Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail))
+    }
+
+    /// Is there a row with a key? If so it stays until the transaction ends.
+    fn is_there(&mut self, other: &Other, key: &[Datum<'_>]) -> Result<bool> {
+        loop {
+            let found = self.with_latest(false, |exec, snapshot| {
+                let rows = exec.rows_with_key(other, key, &snapshot)?;
+                let mut again = false;
+                for &tid in &rows {
+                    match exec.hold(other, tid, key, &snapshot)? {
+                        Held::Yes => return Ok(Some(true)),
+                        Held::No => {}
+                        Held::Again => again = true,
+                    }
+                }
+                // A row that was there and went away meanwhile may have come back at another place.
+                Ok(if again { None } else { Some(false) })
+            })?;
+            if let Some(found) = found {
+                return Ok(found);
+            }
+            kernel::session::check_interrupts()?;
+        }
+    }
+
+    /// Checks what is left at a statement's end, and changes rows along. What that leaves to be checked follows.
+    pub(super) fn check_at_end(&mut self) -> Result<()> {
+        while let Some(pending) = self.pending.pop_front() {
+            self.breath()?;
+            match pending {
+                Pending::Refers { table, reference, key } => {
+                    let target = self.target(table)?;
+                    let reference = ReferenceRecord::read(self.plan.bytes, reference);
+                    self.check_refers(&target, &reference, &key)?;
+                }
+                Pending::Gone { table, reference, key, new } => {
+                    let target = self.target(table)?;
+                    let reference = ReferenceRecord::read(self.plan.bytes, reference);
+                    self.check_gone(&target, &reference, &key, new.as_deref())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A row is gone, or has another key: what about those that refer to it?
+    ///
+    /// Errors: `23503`.
+    fn check_gone(
+        &mut self,
+        target: &Target,
+        reference: &ReferenceRecord,
+        key: &[u8],
+        new: Option<&[u8]>,
+    ) -> Result<()> {
+        let (columns, kinds) = self.own_kinds(target, reference);
+        let values = key_values(&kinds, key)?;
+        let other = self.other(reference)?;
+        let action = if new.is_some() { reference.on_update } else { reference.on_delete } as u8;
+        let rows = self.with_latest(true, |exec, snapshot| {
+            let mut rows = exec.rows_with_key(&other, &values, &snapshot)?;
+            if matches!(action, NO_ACTION | RESTRICT) {
+                let mut held = false;
+                for &tid in &rows {
+                    held = exec.hold(&other, tid, &values, &snapshot)? == Held::Yes;
+                    if held {
+                        break;
+                    }
+                }
+                rows.truncate(usize::from(held));
+            }
+            Ok(rows)
+        })?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        match action {
+            CASCADE | SET_NULL => {
+                let new = new.map(|new| key_values(&kinds, new)).transpose()?;
+                return self.change_along(reference, &rows, action == SET_NULL, new.as_deref());
+            }
+            NO_ACTION | RESTRICT => {}
+            _ => return Err(Error::unsupported("ON DELETE SET DEFAULT and ON UPDATE SET DEFAULT are not supported yet")),
+        }
+        // Another row may have the key by now.
+        if action == NO_ACTION && self.has_successor(target, reference, &columns, &kinds, &values)? {
+            return Ok(());
+        }
+        let bytes = self.plan.bytes;
+        let (name, other_name) = (bytes.text(At(target.record.name)), bytes.text(At(reference.other_name)));
+        let message = format!(
+            "update or delete on table \"{name}\" violates foreign key constraint \"{}\" on table \"{other_name}\"",
+            bytes.text(At(reference.name))
+        );
+        let shown = self.shown_key(target, &columns, |at| values[at]);
+        let detail = format!("Key {shown} is still referenced from table \"{other_name}\".");
+        Err(Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail))
+    }
+
+    /// Is there a row in the table with a key that one of its rows had?
+    fn has_successor(
+        &mut self,
+        target: &Target,
+        reference: &ReferenceRecord,
+        columns: &[u16],
+        kinds: &[Kind],
+        key: &[Datum<'_>],
+    ) -> Result<bool> {
+        let Some(tables) = &self.tables else { return Err(no_tables()) };
+        let index = (reference.own_index != 0).then(|| {
+            let tree = tables.relations.btree(RelId(reference.own_index));
+            (tree, places(index_columns(self.plan.bytes.list(At(reference.own_index_columns))), columns))
+        });
+        let own = Other {
+            heap: target.heap,
+            shapes: target.shapes.clone(),
+            index,
+            columns: columns.to_vec(),
+            kinds: kinds.to_vec(),
+        };
+        self.is_there(&own, key)
+    }
+
+    // ---- changing along
+
+    /// Deletes rows that refer to one that is gone, or gives them its new key, or null.
+    fn change_along(
+        &mut self,
+        reference: &ReferenceRecord,
+        rows: &[Tid],
+        null: bool,
+        new: Option<&[Datum<'_>]>,
+    ) -> Result<()> {
+        let target = self.target(At(reference.table))?;
+        let columns: Vec<u16> =
+            self.plan.bytes.list(At(reference.other_columns)).iter().map(|column| column as u16).collect();
+        for &tid in rows {
+            self.breath()?;
+            self.with_latest(true, |exec, snapshot| {
+                // The statement's own number, so that what it changes now is behind it when it ends.
+                let Some(tables) = &exec.tables else { return Err(no_tables()) };
+                let reader = Reader { snapshot: &snapshot, pairs: tables.pairs.pairs() };
+                let Some(row) = target.heap.fetch_version(&reader, tid, <[u8]>::to_vec)? else { return Ok(()) };
+                match (null, new) {
+                    (false, None) => exec.delete_along(&target, tid, &row, &snapshot),
+                    (null, new) => {
+                        let values = |at: usize| match new {
+                            Some(new) if !null => new[at],
+                            _ => Datum::Null,
+                        };
+                        exec.update_along(&target, tid, &row, &snapshot, &columns, values)
+                    }
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn delete_along(&mut self, target: &Target, tid: Tid, row: &[u8], snapshot: &Snapshot) -> Result<()> {
+        let (mut tid, mut row) = (tid, row.to_vec());
+        loop {
+            let Some(tables) = &mut self.tables else { return Err(no_tables()) };
+            let (isolation, deadline) = (tables.isolation, tables.deadline());
+            let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
+            match target.heap.delete(&mut writer, tid)? {
+                Outcome::Done { .. } => {
+                    let values = self.values_of(target, &row)?;
+                    return self.note_gone(target, |_, column| values[usize::from(column)]);
+                }
+                Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
+                Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(()),
+            }
+        }
+    }
+
+    fn update_along<'d>(
+        &mut self,
+        target: &Target,
+        tid: Tid,
+        row: &[u8],
+        snapshot: &Snapshot,
+        columns: &[u16],
+        value: impl Fn(usize) -> Datum<'d>,
+    ) -> Result<()> {
+        let (mut tid, mut row) = (tid, row.to_vec());
+        loop {
+            let old = self.values_of(target, &row)?;
+            let mut new = old.clone();
+            for (at, &column) in columns.iter().enumerate() {
+                new[usize::from(column)] = self.memory.to_parameters(value(at))?;
+            }
+            self.check_not_null(target, &new)?;
+            let assigned = columns.iter().fold(0u32, |mask, &column| {
+                if column < u32::BITS as u16 { mask | 1 << column } else { u32::MAX }
+            });
+            let changed = |exec: &Self, column: u16| {
+                let at = usize::from(column);
+                !exec.same(target.kind(column), old[at], new[at])
+            };
+            let changes = target.changes(assigned, |column| changed(self, column));
+            let mut bytes = Vec::new();
+            super::target::encode_row(&self.memory, &target.shapes, &new, &mut bytes)?;
+            let Some(tables) = &mut self.tables else { return Err(no_tables()) };
+            let (isolation, deadline) = (tables.isolation, tables.deadline());
+            let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
+            match target.heap.update(&mut writer, tid, &bytes, changes)? {
+                Outcome::Done { tid, hot } => {
+                    if !hot
+                        && let Some(duplicate) = self.enter_row(target, &new, tid)?
+                    {
+                        return Err(self.duplicate_key(target, duplicate.index, &new));
+                    }
+                    return self.after_update(target, assigned, &new, changed, |_, column| old[usize::from(column)]);
+                }
+                Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
+                Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(()),
+            }
+        }
+    }
+
+    /// The values of a stored row; their bytes stay as long as the execution.
+    pub(super) fn values_of(&mut self, target: &Target, row: &[u8]) -> Result<Vec<Value>> {
+        let mut datums = vec![Datum::Null; target.shapes.len()];
+        row::Row::new(row)?.decode(&target.shapes, &mut datums)?;
+        datums.into_iter().map(|datum| self.memory.to_parameters(datum)).collect()
+    }
+}
+
+/// An index's columns that are in a key, each with its place in the key instead of its number.
+fn places(index: Vec<(u16, KeyColumn)>, columns: &[u16]) -> Vec<(u16, KeyColumn)> {
+    index
+        .into_iter()
+        .map_while(|(column, key)| {
+            let place = columns.iter().position(|&other| other == column)?;
+            Some((place as u16, key))
+        })
+        .collect()
+}
