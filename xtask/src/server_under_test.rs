@@ -42,6 +42,8 @@ pub struct Launch<'a> {
 /// A running server.
 pub struct ServerUnderTest {
     child: Child,
+    /// What it was started by, without the log.
+    command: Vec<String>,
     settings: Settings,
     port: u16,
     dir: PathBuf,
@@ -54,7 +56,6 @@ impl ServerUnderTest {
     /// Starts a server and waits until it accepts connections.
     pub fn start(launch: &Launch<'_>) -> Outcome<ServerUnderTest> {
         let dir = tree::scratch(launch.subcommand)?;
-        let log = File::create(dir.join("log")).map_err(|error| error.to_string())?;
         let mark = dir.display().to_string();
         let shared_before = SharedObjects::now();
         let port = free_port()?;
@@ -68,29 +69,51 @@ impl ServerUnderTest {
         words.extend(["--listen".to_string(), format!("127.0.0.1:{port}")]);
         words.extend(launch.settings.options());
 
-        let mut command = Command::new("setsid");
-        command.args(&words).current_dir(&dir).env(process::MARK, &mark).stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("GEARBOX_") {
-                command.env_remove(name);
-            }
-        }
-        command.stdout(log.try_clone().map_err(|error| error.to_string())?).stderr(log);
-        let child = command.spawn().map_err(|error| format!("setsid: {error}"))?;
+        let child = spawn(&words, &dir, &mark)?;
+        let (command, settings) = (words, launch.settings);
+        let mut server = ServerUnderTest { child, command, settings, port, dir, mark, shared_before, stopped: false };
+        server.await_start()?;
+        Ok(server)
+    }
 
-        let mut server =
-            ServerUnderTest { child, settings: launch.settings, port, dir, mark, shared_before, stopped: false };
+    /// Waits until it accepts connections.
+    fn await_start(&mut self) -> Outcome<()> {
         let started = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if let Some(status) = server.child.try_wait().map_err(|error| error.to_string())? {
-                return Err(server.complaint(&format!("ended before it accepted a connection: {status}")));
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
+                return Err(self.complaint(&format!("ended before it accepted a connection: {status}")));
             }
             if started.elapsed() > PATIENCE {
-                return Err(server.complaint(&format!("accepts no connection after {PATIENCE:?}")));
+                return Err(self.complaint(&format!("accepts no connection after {PATIENCE:?}")));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(server)
+        Ok(())
+    }
+
+    /// Kills all of its processes at once, and starts it again on what they left. Answers how long it took until the server
+    /// accepted connections.
+    pub fn crash_and_restart(&mut self) -> Outcome<Duration> {
+        // The one that would start others first.
+        process::signal("KILL", self.child.id());
+        let killed = eventually_none(|| {
+            let left = process::members_marked(self.child.id(), &self.mark);
+            left.iter().for_each(|process| process::signal("KILL", process.pid));
+            left
+        });
+        let _ = self.child.wait();
+        if !killed.is_empty() {
+            return Err(self.complaint("has processes that cannot be killed"));
+        }
+        let began = Instant::now();
+        self.child = spawn(&self.command, &self.dir, &self.mark)?;
+        self.await_start()?;
+        Ok(began.elapsed())
+    }
+
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// What it was started with.
@@ -185,6 +208,20 @@ impl Drop for ServerUnderTest {
             let _ = self.child.wait();
         }
     }
+}
+
+/// Starts the server's program in a session of its own; what it says is added to its log.
+fn spawn(words: &[String], dir: &Path, mark: &str) -> Outcome<Child> {
+    let log = File::options().create(true).append(true).open(dir.join("log")).map_err(|error| error.to_string())?;
+    let mut command = Command::new("setsid");
+    command.args(words).current_dir(dir).env(process::MARK, mark).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GEARBOX_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdout(log.try_clone().map_err(|error| error.to_string())?).stderr(log);
+    command.spawn().map_err(|error| format!("setsid: {error}"))
 }
 
 /// Polls until a list is empty or patience ends; returns what is still in it.

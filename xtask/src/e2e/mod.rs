@@ -6,13 +6,14 @@
 //! | tier | combinations |
 //! |---|---|
 //! | `e2e` (part of `check`) | each scenario in the six models, the rest of the settings at their defaults |
-//! | `matrix` | each scenario in the six models, under each wait primitive and each I/O method |
+//! | `matrix` | each scenario in full in the six models, then under each wait primitive and each I/O method |
 //! | `torture` | scenarios and combinations drawn at random until the time is over; the seed repeats the draw |
 //!
 //! A scenario knows nothing of the model it runs in, because what holds in one holds in all. The exception asks
 //! `/proc` whether the model is what its name says.
 
 mod limit;
+mod serve;
 
 use crate::args::Args;
 use crate::model::{IO_METHODS, MODELS, Model, Settings, WAITS};
@@ -45,10 +46,19 @@ pub struct Scenario {
 pub struct Effort {
     /// How long each load lasts.
     pub seconds: u32,
+    /// pgbench's scale: so many times 100,000 accounts.
+    pub scale: u32,
+    /// Everything that is to be shown of a model, not just that it holds at all.
+    pub full: bool,
+}
+
+impl Effort {
+    const SHORT: Effort = Effort { seconds: 2, scale: 1, full: false };
+    const FULL: Effort = Effort { seconds: 10, scale: 10, full: true };
 }
 
 fn scenarios() -> Vec<Scenario> {
-    limit::scenarios()
+    limit::scenarios().into_iter().chain(serve::scenarios()).collect()
 }
 
 /// `cargo xtask e2e [NAME…]` and `cargo xtask matrix [NAME…]`, with `--model LIST` and `--binary PATH`.
@@ -61,7 +71,9 @@ pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
     let again = if tier == Tier::Matrix { "matrix" } else { "e2e" };
     for settings in combinations(&models, tier) {
         for scenario in &scenarios {
-            one(&binary, scenario, settings, Effort { seconds: 2 }).map_err(|text| {
+            // A model with its defaults is shown in full; under each primitive and method it is enough that everything holds.
+            let full = tier == Tier::Matrix && settings.wait.is_none();
+            one(&binary, scenario, settings, if full { Effort::FULL } else { Effort::SHORT }).map_err(|text| {
                 format!("{text}\nrepeat: cargo xtask {again} {} --model {}", scenario.name, settings.model)
             })?;
         }
@@ -86,7 +98,7 @@ pub fn torture(mut args: Args) -> Outcome<()> {
     while began.elapsed() < Duration::from_secs(minutes * 60) {
         let scenario = &scenarios[draw.below(scenarios.len())];
         let settings = combinations[draw.below(combinations.len())];
-        let effort = Effort { seconds: 1 + draw.below(10) as u32 };
+        let effort = Effort { seconds: 1 + draw.below(10) as u32, ..Effort::SHORT };
         one(&binary, scenario, settings, effort)
             .map_err(|text| format!("{text}\nrepeat: cargo xtask torture --seed {seed} --minutes {minutes}"))?;
     }
@@ -123,6 +135,9 @@ fn combinations(models: &[Model], tier: Tier) -> Vec<Settings> {
     };
     let mut combinations = Vec::new();
     for &model in models {
+        if tier == Tier::Matrix {
+            combinations.push(Settings::of(model));
+        }
         for &wait in &waits {
             combinations.extend(methods.iter().map(|&io| Settings { wait, io, ..Settings::of(model) }));
         }
@@ -152,7 +167,7 @@ mod tests {
         assert_eq!(combinations(&MODELS, Tier::Check).len(), 6);
         let all: std::collections::BTreeSet<String> =
             combinations(&MODELS, Tier::Matrix).iter().map(Settings::to_string).collect();
-        assert_eq!(all.len(), 6 * 4 * 3);
+        assert_eq!(all.len(), 6 * (4 * 3 + 1));
         assert!(all.contains("process/shared sysv workers"));
     }
 
