@@ -10,7 +10,9 @@
 //! 3. A common table that is read once becomes a subquery, unless it was said to be materialized.
 
 use super::StatementKind;
-use super::tree::{Bound as IndexBound, CommonTree, IndexScan, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
+use super::cost::Guess;
+use super::path::{best_index, ordered, plain_keys, scan};
+use super::tree::{CommonTree, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
 use crate::bind::expr::common_kind;
 use crate::bind::tree::{
     Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, RelationId, Relation,
@@ -216,6 +218,9 @@ impl Planner<'_> {
                 .collect();
             node = Node::Distinct { child: Box::new(node), keys };
         }
+        if !sorted && in_order(&mut node, &keys, limit.is_some()) {
+            sorted = true;
+        }
         if !sorted {
             let bound = match (&limit, &offset) {
                 (Some(limit), None) if locking.is_empty() => Some(limit.clone()),
@@ -376,9 +381,34 @@ impl Planner<'_> {
                 _ => 70,
             }
         };
+        let guess = self.guess();
+        let rows = |factor: &Factor| match factor.from {
+            From::Relation(relation) => {
+                let mine = conjuncts.iter().filter(|conjunct| conjunct.needs.is_subset(&factor.relations));
+                guess.relation_rows(relation, mine.map(|conjunct| &conjunct.expr))
+            }
+            From::Join(_) => f64::MAX,
+        };
+        let stored = |factor: &Factor| match factor.from {
+            From::Relation(relation) => {
+                let source = &self.bound.relations[relation as usize].source;
+                matches!(source, Source::Table(table) if matches!(table.rows, Rows::Stored(_)))
+            }
+            From::Join(_) => false,
+        };
         let ranks: Vec<u32> = factors.iter().map(rank).collect();
         let best = ranks.iter().copied().min().unwrap_or(0);
-        ranks.iter().position(|&rank| rank == best).unwrap_or(0)
+        let ties = ranks.iter().enumerate().filter(|(_, rank)| **rank == best).map(|(index, _)| index);
+        // Among tables of users the smallest comes first; of anything else nothing is known.
+        let first = ties.clone().next().unwrap_or(0);
+        match ties.clone().all(|index| stored(&factors[index])) {
+            true => ties.min_by(|left, right| rows(&factors[*left]).total_cmp(&rows(&factors[*right]))).unwrap_or(first),
+            false => first,
+        }
+    }
+
+    fn guess(&self) -> Guess<'_> {
+        Guess { bound: self.bound, catalog: self.catalog }
     }
 
     /// Joins one more factor to what is there.
@@ -424,6 +454,27 @@ impl Planner<'_> {
                     columns.iter().any(|column| chosen.contains(&column.relation))
                 })
             });
+            let by_hash = join != JoinType::Semi
+                && join != JoinType::Anti
+                && depends.is_empty()
+                && joining.iter().any(|expr| equality_sides(expr, &relations, chosen).is_some());
+            let prefers_lookups = |access: &super::path::Access| {
+                let guess = self.guess();
+                let seen_to = usable.iter().enumerate().filter(|(place, _)| access.seen_to.contains(place));
+                let found = match access.single {
+                    true => 1.0,
+                    false => guess.table_rows(table) * guess.share(seen_to.map(|(_, expr)| *expr)),
+                };
+                let (inner, passed) = match best_index(table, relation, &mine.iter().collect::<Vec<_>>(), &around) {
+                    Some(_) => {
+                        let rows = guess.relation_rows(relation, mine.iter());
+                        (rows, rows)
+                    }
+                    None => (guess.relation_rows(relation, mine.iter()), guess.table_rows(table)),
+                };
+                guess.prefers_lookups(guess.rows(&outer), found, inner, passed)
+            };
+            let uses_join = uses_join && (!by_hash || by_join.as_ref().is_some_and(prefers_lookups));
             if uses_join {
                 let conditions = mine.into_iter().chain(joining).collect();
                 let inner = self.factor(From::Relation(relation), conditions, &around)?;
@@ -450,7 +501,7 @@ impl Planner<'_> {
             }
             if !keys.is_empty() {
                 let inner = self.factor(from, mine, pending)?;
-                return Ok(Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition });
+                return Ok(self.hash_join(join, outer, inner, keys, condition));
             }
             if join == JoinType::Full {
                 return Err(Error::unsupported(
@@ -467,6 +518,31 @@ impl Planner<'_> {
         }
         let inner = self.factor(from, mine, &around)?;
         Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition: joining })
+    }
+
+    /// A hash join; the smaller side is the one that is kept.
+    fn hash_join(
+        &self,
+        join: JoinType,
+        outer: Node,
+        inner: Node,
+        keys: Vec<(Expr, Expr, Kind)>,
+        condition: Vec<Expr>,
+    ) -> Node {
+        let guess = self.guess();
+        let is_larger = guess.rows(&inner) > guess.rows(&outer);
+        let turned = match join {
+            JoinType::Inner => Some(JoinType::Inner),
+            JoinType::Left => Some(JoinType::Right),
+            _ => None,
+        };
+        match turned.filter(|_| is_larger && reads_tables(&outer) && reads_tables(&inner)) {
+            Some(join) => {
+                let keys = keys.into_iter().map(|(outer, inner, kind)| (inner, outer, kind)).collect();
+                Node::HashJoin { join, outer: Box::new(inner), inner: Box::new(outer), keys, condition }
+            }
+            None => Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition },
+        }
     }
 
     /// Plans one item with the conditions that concern it alone.
@@ -735,8 +811,26 @@ impl Planner<'_> {
     }
 }
 
+/// Lets an index give a query's rows in the order of the keys, if it can.
+fn in_order(node: &mut Node, keys: &[Key], limited: bool) -> bool {
+    let Node::Project { child, targets, .. } = node else { return false };
+    // Without a limit reading all of a table and sorting is less work than fetching row by row.
+    plain_keys(keys, targets).is_some_and(|keys| ordered(child, &keys, limited))
+}
+
 fn columns_of(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
     columns(names, relation)
+}
+
+/// Are all rows of a node made from tables of users, of which it is known how large they are?
+fn reads_tables(node: &Node) -> bool {
+    match node {
+        Node::SeqScan { .. } | Node::IndexScan(_) => true,
+        Node::Filter { .. } | Node::NestedLoop { .. } | Node::HashJoin { .. } | Node::Project { .. } => {
+            node.children().into_iter().all(reads_tables)
+        }
+        _ => false,
+    }
 }
 
 /// Adds the columns that an expression reads, those that its subplans need included.
@@ -865,127 +959,4 @@ fn equality_sides(expr: &Expr, inner: &Relations, outer: &Relations) -> Option<(
         return Some((right.clone(), left.clone()));
     }
     None
-}
-
-/// What an index can do for a scan.
-struct Access {
-    index: Oid,
-    equal: Vec<Expr>,
-    low: IndexBound,
-    high: IndexBound,
-    /// Which conditions the index sees to, by their place.
-    seen_to: Vec<usize>,
-    single: bool,
-}
-
-/// The best index for conditions on a table, given the relations whose columns are not there yet.
-fn best_index(table: &Arc<TableDef>, relation: RelationId, conditions: &[&Expr], pending: &Relations) -> Option<Access> {
-    if !matches!(table.rows, Rows::Stored(_)) {
-        return None;
-    }
-    let mut best: Option<Access> = None;
-    for index in table.indexes.iter().filter(|index| index.usable) {
-        let mut access =
-            Access { index: index.oid, equal: Vec::new(), low: None, high: None, seen_to: Vec::new(), single: false };
-        for part in &index.columns {
-            let kind = table::kind(table.columns[usize::from(part.column)].ty.oid);
-            let column = Column { relation, column: part.column };
-            let tests = conditions.iter().enumerate().filter_map(|(place, expr)| {
-                let (comparison, value) = comparison_with(expr, column, kind, pending)?;
-                Some((place, comparison, value))
-            });
-            let tests: Vec<_> = tests.collect();
-            if let Some((place, _, value)) = tests.iter().find(|(_, comparison, _)| *comparison == Comparison::Eq) {
-                access.equal.push(value.clone());
-                access.seen_to.push(*place);
-                continue;
-            }
-            for (place, comparison, value) in tests {
-                let (bound, within) = match comparison {
-                    Comparison::Gt => (&mut access.low, false),
-                    Comparison::Ge => (&mut access.low, true),
-                    Comparison::Lt => (&mut access.high, false),
-                    Comparison::Le => (&mut access.high, true),
-                    _ => continue,
-                };
-                if bound.is_none() {
-                    *bound = Some((value, within));
-                    access.seen_to.push(place);
-                }
-            }
-            break;
-        }
-        access.single = index.unique && access.equal.len() == index.columns.len();
-        if access.seen_to.is_empty() {
-            continue;
-        }
-        let score = |access: &Access| {
-            (access.single, access.equal.len(), usize::from(access.low.is_some()) + usize::from(access.high.is_some()))
-        };
-        if best.as_ref().is_none_or(|best| score(&access) > score(best)) {
-            best = Some(access);
-        }
-    }
-    best
-}
-
-/// `column op value`, where the value is known before the table is read.
-fn comparison_with(expr: &Expr, column: Column, kind: Kind, pending: &Relations) -> Option<(Comparison, Expr)> {
-    let ExprKind::Call(call) = &expr.kind else { return None };
-    let comparison = call.op.comparison()?;
-    if comparison == Comparison::Ne {
-        return None;
-    }
-    let [left, right] = call.arguments.as_slice() else { return None };
-    let is_column = |expr: &Expr| expr.kind == ExprKind::Column(column);
-    let (comparison, value) = match () {
-        () if is_column(left) => (comparison, right),
-        () if is_column(right) => (comparison.flipped(), left),
-        () => return None,
-    };
-    let integer = |kind| matches!(kind, Kind::Int2 | Kind::Int4 | Kind::Int8);
-    let other = table::kind(value.ty.oid);
-    if other != kind && !(integer(kind) && integer(other)) {
-        return None;
-    }
-    let usable = !value.any(&mut |part| match &part.kind {
-        ExprKind::Column(used) => pending.contains(&used.relation) || used.relation == column.relation,
-        ExprKind::Subplan(_) => true,
-        ExprKind::Call(call) => call.volatility == Volatility::Volatile,
-        _ => false,
-    });
-    usable.then(|| (comparison, value.clone()))
-}
-
-/// A scan of a stored table.
-fn scan(
-    relation: RelationId,
-    alias: String,
-    table: &Arc<TableDef>,
-    filter: Vec<Expr>,
-    pending: &Relations,
-) -> Node {
-    let conditions: Vec<&Expr> = filter.iter().collect();
-    let Some(access) = best_index(table, relation, &conditions, pending) else {
-        return Node::SeqScan { relation, alias, table: table.clone(), filter };
-    };
-    let (mut seen_to, mut rest) = (Vec::new(), Vec::new());
-    for (place, expr) in filter.into_iter().enumerate() {
-        match access.seen_to.contains(&place) {
-            true => seen_to.push(expr),
-            false => rest.push(expr),
-        }
-    }
-    Node::IndexScan(Box::new(IndexScan {
-        relation,
-        alias,
-        table: table.clone(),
-        index: access.index,
-        equal: access.equal,
-        low: access.low,
-        high: access.high,
-        seen_to,
-        filter: rest,
-        single: access.single,
-    }))
 }

@@ -205,7 +205,8 @@ impl Printer<'_> {
 
     fn index_scan(&mut self, scan: &IndexScan, depth: usize, prefix: &str) {
         let index = scan.table.index(scan.index).map_or("", |index| index.name.as_str());
-        let what = format!("Index Scan using {index}");
+        let word = if scan.backward { "Index Scan Backward" } else { "Index Scan" };
+        let what = format!("{word} using {index}");
         self.line(depth, &format!("{prefix}{}", Printer::named(&what, &scan.table.name, &scan.alias)));
         self.condition(depth, "Index Cond", &scan.seen_to);
         self.condition(depth, "Filter", &scan.filter);

@@ -10,6 +10,7 @@
 //! | [`record`] | nodes and other records |
 //! | [`tree`] | the plan as a tree in ordinary memory, which the planner makes and `EXPLAIN` shows |
 //! | [`choose`] | from a bound statement to the tree |
+//! | [`path`], [`cost`] | how a table's rows are found, and how many there may be |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
 //!
@@ -20,10 +21,12 @@
 
 pub mod blob;
 pub mod choose;
+pub mod cost;
 pub mod encode;
 pub mod explain;
 pub mod lock;
 pub mod number;
+pub mod path;
 pub mod program;
 pub mod record;
 pub mod tree;

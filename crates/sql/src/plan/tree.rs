@@ -157,6 +157,8 @@ pub struct IndexScan {
     pub filter: Vec<Expr>,
     /// At most one row can be found.
     pub single: bool,
+    /// From the end.
+    pub backward: bool,
 }
 
 /// Rows that are locked.

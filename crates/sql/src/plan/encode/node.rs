@@ -362,6 +362,7 @@ impl Encoder<'_> {
             high: bound(self, &scan.high)?,
             flags: u32::from(excluded(&scan.low))
                 | u32::from(excluded(&scan.high)) << 1
+                | u32::from(scan.backward) << 2
                 | u32::from(scan.single) << 3,
         };
         Ok(record.write(&mut self.plan, state))
