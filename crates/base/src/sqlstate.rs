@@ -68,6 +68,7 @@ table! {
     INVALID_TIME_ZONE_DISPLACEMENT "22009" "invalid_time_zone_displacement_value" "A time zone's offset out of range.";
     SUBSTRING_ERROR "22011" "substring_error" "A substring of a negative length.";
     DIVISION_BY_ZERO "22012" "division_by_zero" "Division by zero.";
+    INVALID_REGULAR_EXPRESSION "2201B" "invalid_regular_expression" "A pattern that is no regular expression.";
     INVALID_ARGUMENT_FOR_LOGARITHM "2201E" "invalid_argument_for_logarithm" "A logarithm of zero or less.";
     INVALID_ARGUMENT_FOR_POWER_FUNCTION "2201F" "invalid_argument_for_power_function" "A power that is no real number.";
     INVALID_ROW_COUNT_IN_LIMIT "2201W" "invalid_row_count_in_limit_clause" "A LIMIT below zero.";
@@ -92,6 +93,7 @@ table! {
     IN_FAILED_SQL_TRANSACTION "25P02" "in_failed_sql_transaction" "An earlier error failed the transaction.";
     IDLE_IN_TRANSACTION_SESSION_TIMEOUT "25P03" "idle_in_transaction_session_timeout" "Idle in a transaction too long.";
     INVALID_SQL_STATEMENT_NAME "26000" "invalid_sql_statement_name" "No prepared statement of that name.";
+    DEPENDENT_OBJECTS_STILL_EXIST "2BP01" "dependent_objects_still_exist" "Other objects need the one that is to go.";
     INVALID_AUTHORIZATION_SPECIFICATION "28000" "invalid_authorization_specification" "No such role, or it may not log in.";
     INVALID_PASSWORD "28P01" "invalid_password" "Wrong password.";
     INVALID_CURSOR_NAME "34000" "invalid_cursor_name" "No cursor or portal of that name.";

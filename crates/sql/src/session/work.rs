@@ -49,10 +49,10 @@ pub(crate) struct Work<A: Allocator + Copy> {
     /// The snapshot of a transaction that keeps its first one.
     snapshot: Option<Snapshot>,
     /// The number of the next statement that changes something.
-    command: u32,
-    pairs: Pairs<A>,
+    pub(crate) command: u32,
+    pub(crate) pairs: Pairs<A>,
     /// The transaction may hold something in the storage.
-    begun: bool,
+    pub(crate) begun: bool,
     /// It has changed definitions.
     pub(crate) defines: bool,
 }

@@ -6,13 +6,22 @@
 //! | [`setting`] | `SET`, `RESET`, `SHOW`, `ALTER SYSTEM`, `DISCARD` |
 //! | [`prepare`] | `PREPARE`, `EXECUTE`, `DEALLOCATE`, `DECLARE`, `FETCH`, `CLOSE` |
 //! | [`explain`] | `EXPLAIN` |
+//! | [`table`](mod@table), [`index`](mod@index), [`alter`] | `CREATE`, `ALTER` and `DROP` of tables, indexes, schemas; `TRUNCATE` |
+//! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
+//! | [`maintain`] | `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE` |
 //!
 //! Rules
 //! 1. What is not carried out is refused with `0A000` and a hint; no statement is accepted and ignored.
 
+pub mod alter;
+pub mod constraint;
+pub mod define;
 pub mod explain;
+pub mod index;
+pub mod maintain;
 pub mod prepare;
 pub mod setting;
+pub mod table;
 pub mod transaction;
 
 use crate::parser::ast::{DiscardKind, Utility};
@@ -61,17 +70,24 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Explain { analyze, costs: _, verbose: _, statement } => {
                 self.explain(env, text, statement, *analyze, out)
             }
-            Utility::CreateTable(_) => Err(refused("CREATE TABLE")),
-            Utility::CreateIndex(_) => Err(refused("CREATE INDEX")),
-            Utility::CreateSchema { .. } => Err(refused("CREATE SCHEMA")),
-            Utility::Drop { .. } => Err(refused("DROP")),
-            Utility::AlterTable { .. } => Err(refused("ALTER TABLE")),
-            Utility::Truncate { .. } => Err(refused("TRUNCATE")),
+            Utility::CreateTable(create) => self.create_table(env, text, create, out),
+            Utility::CreateIndex(create) => self.create_index(env, create, out),
+            Utility::CreateSchema { name, if_not_exists } => self.create_schema(env, *name, *if_not_exists, out),
+            Utility::Drop { kind, paths, if_exists, cascade } => {
+                self.drop_objects(env, *kind, paths, (*if_exists, *cascade), out)
+            }
+            Utility::AlterTable { path, if_exists, actions } => {
+                self.alter_table(env, text, path, *if_exists, actions, out)
+            }
+            // There are no sequences that could begin anew.
+            Utility::Truncate { paths, cascade, .. } => self.truncate(env, paths, *cascade),
             Utility::Copy(_) => Err(refused("COPY")),
-            Utility::Vacuum { .. } => Err(refused("VACUUM")),
-            Utility::Analyze { .. } => Err(refused("ANALYZE")),
-            Utility::Checkpoint => Err(refused("CHECKPOINT")),
-            Utility::Lock { .. } => Err(refused("LOCK TABLE")),
+            Utility::Vacuum { analyze, full, verbose, paths } => {
+                self.vacuum(env, (*analyze, *full, *verbose), paths, out)
+            }
+            Utility::Analyze { verbose, paths } => self.analyze(env, *verbose, paths, out),
+            Utility::Checkpoint => self.checkpoint(env),
+            Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),
             Utility::Unsupported(words) => Err(refused(words)),
         }
     }

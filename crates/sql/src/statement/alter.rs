@@ -1,0 +1,329 @@
+//! `ALTER TABLE`.
+//!
+//! Rules
+//! 1. All actions of one statement work on one draft of the definition; what needs rows is done when it is written.
+//! 2. A column that is dropped keeps its place and loses its name; rows keep what they have there.
+
+use super::constraint::{Draft, columns_named};
+use super::define::{check_own, is_taken, missing, taken};
+use super::index::storage_options;
+use super::table::constraint_named;
+use crate::catalog::definition::{ConstraintKind, TableDef};
+use crate::catalog::system::cluster;
+use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path};
+use crate::row::COLUMNS_MAX;
+use crate::session::{Environment, Output, Session, Tag};
+use allocator_api2::alloc::Allocator;
+use base::settings::{MessageLevel, quoted_identifier};
+use base::{Error, Result, sqlstate};
+use storage::txn::LockMode;
+
+impl<A: Allocator + Copy> Session<A> {
+    pub(super) fn alter_table<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        path: Path<'_>,
+        if_exists: bool,
+        actions: &[AlterAction<'_>],
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        const TAG: Option<Tag> = Some(Tag::Words("ALTER TABLE"));
+        self.check_writes(env, "ALTER TABLE")?;
+        let only_references = actions.iter().all(|action| {
+            matches!(action, AlterAction::AddConstraint(added) if matches!(added.kind, Written::ForeignKey { .. }))
+        });
+        let mode = if only_references { LockMode::ShareRowExclusive } else { LockMode::AccessExclusive };
+        let Some(found) = self.lock_table(env, path, mode, true)? else {
+            let error = missing(path);
+            if !if_exists {
+                return Err(error);
+            }
+            let message = format!("{}, skipping", error.message());
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            return Ok(TAG);
+        };
+        check_own(&found)?;
+        let mut draft = Draft::new(TableDef::clone(&found), true);
+        // Columns that get a value in the rows that are there, and those that must not be null then.
+        let (mut filled, mut required) = (Vec::new(), Vec::new());
+        for action in actions {
+            match action {
+                AlterAction::AddConstraint(constraint) => self.add_constraint(env, &mut draft, constraint)?,
+                AlterAction::DropConstraint { name, if_exists, cascade } => {
+                    self.drop_constraint(env, &mut draft, *name, *if_exists, *cascade, out)?;
+                }
+                AlterAction::AddColumn { column, if_not_exists } => {
+                    if draft.table.column(column.name.text).is_some() {
+                        let name = &draft.table.name;
+                        let message = format!("column \"{}\" of relation \"{name}\" already exists", column.name.text);
+                        if !if_not_exists {
+                            return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+                        }
+                        let message = format!("{message}, skipping");
+                        out.notice(MessageLevel::Notice, &Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+                        continue;
+                    }
+                    if draft.table.columns.len() >= COLUMNS_MAX {
+                        let message = format!("tables can have at most {COLUMNS_MAX} columns");
+                        return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
+                    }
+                    let made = self.new_column(env, text, column)?;
+                    if made.default.is_some() {
+                        draft.has_expressions = true;
+                        filled.push(made.name.clone());
+                    }
+                    if made.not_null {
+                        required.push(made.name.clone());
+                    }
+                    draft.table.columns.push(made);
+                    if let [first, ..] = column.constraints
+                        && !filled.is_empty()
+                        && matches!(first.kind, Written::PrimaryKey(..) | Written::Unique(..))
+                    {
+                        return Err(Error::unsupported("a key on a new column with a default is not supported")
+                            .hint("Add the column first, and the constraint with another statement."));
+                    }
+                    for constraint in column.constraints {
+                        self.add_constraint(env, &mut draft, constraint)?;
+                    }
+                }
+                AlterAction::DropColumn { name, if_exists, cascade } => {
+                    self.drop_column(env, &mut draft, *name, *if_exists, *cascade, out)?;
+                }
+                AlterAction::SetDefault(name, default) => {
+                    let column = column_of(&draft.table, *name)?;
+                    let default = default.map(|default| default.text.trim().to_owned());
+                    draft.has_expressions |= default.is_some();
+                    draft.table.columns[column].default = default;
+                }
+                AlterAction::SetNotNull(name, not_null) => {
+                    let column = column_of(&draft.table, *name)?;
+                    let in_key = draft.table.primary_key().is_some_and(|key| {
+                        key.columns.iter().any(|part| usize::from(part.column) == column)
+                    });
+                    if !not_null && in_key {
+                        let message = format!("column \"{}\" is in a primary key", name.text);
+                        return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
+                    }
+                    draft.table.columns[column].not_null = *not_null;
+                    if *not_null {
+                        required.push(name.text.to_owned());
+                    }
+                }
+                AlterAction::SetOptions(options) => {
+                    for (name, value) in storage_options(options, 10)? {
+                        draft.table.options.retain(|known| known.0 != name);
+                        draft.table.options.push((name, value));
+                    }
+                }
+                AlterAction::Rename(name) => {
+                    self.lock_name(env, draft.table.schema, name.text)?;
+                    if is_taken(&self.catalog(env)?, draft.table.schema, name.text) {
+                        return Err(taken(name.text));
+                    }
+                    draft.table.name = name.text.to_owned();
+                }
+                AlterAction::RenameColumn(name, new) => rename_column(&mut draft.table, *name, *new)?,
+                AlterAction::Owner(name) => {
+                    if name.text != cluster::SUPERUSER {
+                        let message = format!("role \"{}\" does not exist", name.text);
+                        return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+                    }
+                }
+                AlterAction::Unsupported(words) => return Err(super::refused(&format!("ALTER TABLE {words}"))),
+            }
+        }
+        self.finish_draft(env, &mut draft)?;
+        if !filled.is_empty() {
+            let name = self.full_name(env, &draft.table)?;
+            let values: Vec<String> =
+                filled.iter().map(|column| format!("{} = default", quoted_identifier(column))).collect();
+            self.run_own(env, &format!("update {name} set {}", values.join(", ")))?;
+        }
+        for name in required {
+            if let Some(column) = draft.table.column(&name) {
+                self.check_not_null(env, &draft.table, column)?;
+            }
+        }
+        Ok(TAG)
+    }
+
+    fn drop_constraint<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Name<'_>,
+        if_exists: bool,
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let Some(found) = constraint_named(&draft.table, name.text).cloned() else {
+            let message = format!("constraint \"{}\" of relation \"{}\" does not exist", name.text, draft.table.name);
+            if !if_exists {
+                return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+            }
+            let message = format!("{message}, skipping");
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            return Ok(());
+        };
+        match &found.kind {
+            ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index) => {
+                let index = *index;
+                self.drop_referrers(env, draft, index, name.text, cascade, out)?;
+                if let Some(at) = draft.table.indexes.iter().position(|known| known.oid == index) {
+                    self.own_xid(env)?;
+                    env.stored()?.drop_at_commit(draft.table.indexes[at].storage)?;
+                    draft.table.indexes.remove(at);
+                }
+            }
+            ConstraintKind::Check(_) => {}
+            ConstraintKind::ForeignKey(key) => match key.table == draft.table.oid {
+                true => draft.table.referenced_by.retain(|referrer| referrer.constraint != found.oid),
+                false => {
+                    self.lock_relation(env, key.table.0, LockMode::ShareRowExclusive, true)?;
+                    if !draft.others.iter().any(|known| known.oid == key.table)
+                        && let Some(other) = self.lock_definition(env, key.table)?
+                    {
+                        draft.others.push(TableDef::clone(&other));
+                    }
+                    let others = draft.others.iter_mut().filter(|known| known.oid == key.table);
+                    others.for_each(|other| other.referenced_by.retain(|known| known.constraint != found.oid));
+                }
+            },
+        }
+        draft.table.constraints.retain(|known| known.oid != found.oid);
+        Ok(())
+    }
+
+    /// An index is to go: foreign keys that need it go too, or stand in the way.
+    fn drop_referrers<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        index: crate::types::Oid,
+        constraint: &str,
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        for referrer in draft.table.referenced_by.clone() {
+            let is_self = referrer.table == draft.table.oid;
+            if !is_self && !draft.others.iter().any(|known| known.oid == referrer.table) {
+                self.lock_relation(env, referrer.table.0, LockMode::AccessExclusive, true)?;
+                if let Some(other) = self.lock_definition(env, referrer.table)? {
+                    draft.others.push(TableDef::clone(&other));
+                }
+            }
+            let name = draft.table.name.clone();
+            let other = match is_self {
+                true => Some(&mut draft.table),
+                false => draft.others.iter_mut().find(|known| known.oid == referrer.table),
+            };
+            let Some(other) = other else { continue };
+            let needs = |known: &&crate::catalog::definition::ConstraintDef| {
+                known.oid == referrer.constraint
+                    && matches!(&known.kind, ConstraintKind::ForeignKey(key) if key.index == index)
+            };
+            let Some(found) = other.constraints.iter().find(needs) else { continue };
+            if !cascade {
+                let message = format!(
+                    "cannot drop constraint {constraint} on table {name} because other objects depend on it"
+                );
+                return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .detail(format!(
+                        "constraint {} on table {} depends on index {constraint}",
+                        found.name, other.name
+                    ))
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            let message = format!("drop cascades to constraint {} on table {}", found.name, other.name);
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            other.constraints.retain(|known| known.oid != referrer.constraint);
+            draft.table.referenced_by.retain(|known| known.constraint != referrer.constraint);
+        }
+        Ok(())
+    }
+
+    fn drop_column<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Name<'_>,
+        if_exists: bool,
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let column = match column_of(&draft.table, name) {
+            Ok(column) => column,
+            Err(error) if !if_exists => return Err(error),
+            Err(error) => {
+                let message = format!("{}, skipping", error.message());
+                out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+                return Ok(());
+            }
+        };
+        // Its constraints go with it, those of several columns too.
+        let of_column: Vec<String> = draft
+            .table
+            .constraints
+            .iter()
+            .filter(|constraint| match &constraint.kind {
+                ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index) => {
+                    draft.table.index(*index).is_some_and(|index| {
+                        index.columns.iter().any(|part| usize::from(part.column) == column)
+                    })
+                }
+                ConstraintKind::Check(text) => columns_named(&draft.table, text).contains(&column),
+                ConstraintKind::ForeignKey(key) => key.columns.iter().any(|own| usize::from(*own) == column),
+            })
+            .map(|constraint| constraint.name.clone())
+            .collect();
+        for constraint in of_column {
+            self.drop_constraint(env, draft, Name { text: &constraint, at: name.at }, true, cascade, out)?;
+        }
+        let in_index = |index: &crate::catalog::definition::IndexDef| {
+            index.columns.iter().any(|part| usize::from(part.column) == column)
+        };
+        while let Some(at) = draft.table.indexes.iter().position(in_index) {
+            let index = draft.table.indexes[at].oid;
+            self.drop_referrers(env, draft, index, name.text, cascade, out)?;
+            self.own_xid(env)?;
+            env.stored()?.drop_at_commit(draft.table.indexes[at].storage)?;
+            draft.table.indexes.remove(at);
+        }
+        let dropped = &mut draft.table.columns[column];
+        dropped.name = format!("........pg.dropped.{}........", column + 1);
+        dropped.not_null = false;
+        dropped.default = None;
+        dropped.dropped = true;
+        Ok(())
+    }
+}
+
+fn column_of(table: &TableDef, name: Name<'_>) -> Result<usize> {
+    table.column(name.text).ok_or_else(|| {
+        let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
+        Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+    })
+}
+
+fn rename_column(table: &mut TableDef, name: Name<'_>, new: Name<'_>) -> Result<()> {
+    let column = table.column(name.text).ok_or_else(|| {
+        let message = format!("column \"{}\" does not exist", name.text);
+        Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+    })?;
+    if table.column(new.text).is_some() {
+        let message = format!("column \"{}\" of relation \"{}\" already exists", new.text, table.name);
+        return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+    }
+    let is_checked = table.constraints.iter().any(|constraint| {
+        matches!(&constraint.kind, ConstraintKind::Check(text) if columns_named(table, text).contains(&column))
+    });
+    if is_checked {
+        // The check is kept as a text, with the column's name in it.
+        return Err(Error::unsupported("a column that a check constraint names cannot be renamed yet")
+            .hint("Drop the constraint, rename the column, and add the constraint again."));
+    }
+    table.columns[column].name = new.text.to_owned();
+    Ok(())
+}

@@ -1,0 +1,477 @@
+//! Constraints: those of `CREATE TABLE`, and those that `ALTER TABLE` adds to a table with rows.
+//!
+//! A [`Draft`] is a table's definition on its way, with those of other tables that change with it: a foreign key is noted at both of
+//! its ends.
+
+use super::define::{free_name, is_taken, taken};
+use super::index::{index_options, over_rows, row_shapes, show_values};
+use crate::catalog::definition::{
+    Action, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Referrer, Rows, TableDef,
+};
+use crate::key::{self, KeyColumn};
+use crate::parser::ast::{self, Name, ReferentialAction, SourceExpr, TableConstraint};
+use crate::row::Row;
+use crate::session::{Environment, Session};
+use crate::types::{Datum, Kind, Oid, Type, table, typmod};
+use allocator_api2::alloc::Allocator;
+use base::{Error, Result, Xid, sqlstate};
+use storage::btree::{Direction, Range};
+use storage::heap::{Fetched, Reader};
+use storage::txn::LockMode;
+
+/// A table that is being defined.
+pub(crate) struct Draft {
+    /// The table.
+    pub(crate) table: TableDef,
+    /// Other tables whose definitions change.
+    pub(crate) others: Vec<TableDef>,
+    /// True if there may be rows.
+    pub(crate) has_rows: bool,
+    /// Names that relations of this draft have, which nobody else sees yet.
+    pub(crate) names: Vec<String>,
+    /// Expressions that are new and have to be checked once the table is defined.
+    pub(crate) has_expressions: bool,
+    /// Checks, with their names, that rows that are there have to pass, once the table is defined.
+    pub(crate) checks: Vec<(String, String)>,
+    /// Foreign keys that rows that are there have to keep.
+    pub(crate) references: Vec<ConstraintDef>,
+}
+
+impl Draft {
+    pub(crate) fn new(table: TableDef, has_rows: bool) -> Draft {
+        Draft {
+            table,
+            others: Vec::new(),
+            has_rows,
+            names: Vec::new(),
+            has_expressions: false,
+            checks: Vec::new(),
+            references: Vec::new(),
+        }
+    }
+
+    fn has_constraint(&self, name: &str) -> bool {
+        self.table.constraints.iter().any(|known| known.name == name)
+    }
+
+    /// A column by its name.
+    pub(crate) fn column(&self, name: &str) -> Result<u16> {
+        let found = self.table.column(name).ok_or_else(|| {
+            let message = format!("column \"{name}\" named in key does not exist");
+            Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+        })?;
+        Ok(found as u16)
+    }
+
+    fn names_of(&self, columns: &[u16]) -> Vec<&str> {
+        columns.iter().map(|column| self.table.columns[usize::from(*column)].name.as_str()).collect()
+    }
+}
+
+fn action(action: ReferentialAction) -> Action {
+    match action {
+        ReferentialAction::NoAction => Action::NoAction,
+        ReferentialAction::Restrict => Action::Restrict,
+        ReferentialAction::Cascade => Action::Cascade,
+        ReferentialAction::SetNull => Action::SetNull,
+        ReferentialAction::SetDefault => Action::SetDefault,
+    }
+}
+
+/// Have values of the two kinds the same keys when they are equal?
+fn have_one_key(left: Type, right: Type) -> bool {
+    let family = |ty: Type| match table::kind(ty.oid) {
+        Kind::Float4 | Kind::Float8 => 2,
+        _ if [Oid::INT2, Oid::INT4, Oid::INT8].contains(&ty.oid) => 1,
+        _ if [Oid::TEXT, Oid::VARCHAR].contains(&ty.oid) => 3,
+        _ => 0,
+    };
+    left.oid == right.oid || (family(left) != 0 && family(left) == family(right))
+}
+
+/// The columns that an expression names, as far as its words tell.
+pub(crate) fn columns_named(table: &TableDef, text: &str) -> Vec<usize> {
+    let mut named = Vec::new();
+    let mut lexer = crate::lexer::Lexer::new(text);
+    while let Ok(token) = lexer.next_token() {
+        if token.kind == crate::lexer::TokenKind::End {
+            break;
+        }
+        if !matches!(token.kind, crate::lexer::TokenKind::Word | crate::lexer::TokenKind::QuotedName) {
+            continue;
+        }
+        let name = crate::lexer::literal::name(text, token);
+        if let Some(column) = table.column(&name)
+            && !named.contains(&column)
+        {
+            named.push(column);
+        }
+    }
+    named
+}
+
+impl<A: Allocator + Copy> Session<A> {
+    /// Adds a constraint to a draft.
+    pub(crate) fn add_constraint(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        constraint: &TableConstraint<'_>,
+    ) -> Result<()> {
+        let name = constraint.name.map(|name| name.text);
+        if let Some(name) = name
+            && draft.has_constraint(name)
+        {
+            let message = format!("constraint \"{name}\" for relation \"{}\" already exists", draft.table.name);
+            return Err(Error::statement(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        match constraint.kind {
+            ast::ConstraintKind::PrimaryKey(columns, options) => {
+                self.add_key(env, draft, name, columns, options, true)
+            }
+            ast::ConstraintKind::Unique(columns, options) => self.add_key(env, draft, name, columns, options, false),
+            ast::ConstraintKind::UsingIndex { .. } => {
+                Err(Error::unsupported("a constraint with USING INDEX is not supported")
+                    .hint("ADD PRIMARY KEY and ADD UNIQUE make their indexes."))
+            }
+            ast::ConstraintKind::Check(expr) => self.add_check(env, draft, name, &expr),
+            ast::ConstraintKind::ForeignKey { columns, table, referenced, on_update, on_delete } => {
+                let actions = (action(on_update), action(on_delete));
+                self.add_foreign_key(env, draft, name, columns, (table, referenced), actions)
+            }
+        }
+    }
+
+    fn add_key(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Option<&str>,
+        columns: &[Name<'_>],
+        options: &[ast::StorageOption<'_>],
+        primary: bool,
+    ) -> Result<()> {
+        let words = if primary { "primary key" } else { "unique" };
+        if primary && draft.table.primary_key().is_some() {
+            let message = format!("multiple primary keys for table \"{}\" are not allowed", draft.table.name);
+            return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
+        let mut numbers = Vec::with_capacity(columns.len());
+        for column in columns {
+            let number = draft.column(column.text)?;
+            if numbers.contains(&number) {
+                let message = format!("column \"{}\" appears twice in {words} constraint", column.text);
+                return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+            }
+            numbers.push(number);
+        }
+        let options = index_options(options)?;
+        let schema = draft.table.schema;
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => {
+                let catalog = self.catalog(env)?;
+                let is_free = |name: &str| {
+                    !is_taken(&catalog, schema, name)
+                        && !draft.names.iter().any(|known| known == name)
+                        && !draft.has_constraint(name)
+                };
+                match primary {
+                    true => free_name(&draft.table.name, "", "pkey", is_free),
+                    false => free_name(&draft.table.name, &draft.names_of(&numbers).join("_"), "key", is_free),
+                }
+            }
+        };
+        self.lock_name(env, schema, &name)?;
+        if is_taken(&self.catalog(env)?, schema, &name) || draft.names.contains(&name) {
+            return Err(taken(&name));
+        }
+        if primary {
+            for &number in &numbers {
+                let column = &mut draft.table.columns[usize::from(number)];
+                if !column.not_null {
+                    column.not_null = true;
+                    if draft.has_rows {
+                        self.check_not_null(env, &draft.table, usize::from(number))?;
+                    }
+                }
+            }
+        }
+        let parts: Vec<IndexColumn> =
+            numbers.iter().map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
+        let mut index = self.new_index(env, &draft.table, name.clone(), parts, true, draft.has_rows)?;
+        let oid = self.new_oid(env)?;
+        index.primary = primary;
+        index.constraint = Some(oid);
+        index.options = options;
+        let kind = match primary {
+            true => ConstraintKind::PrimaryKey(index.oid),
+            false => ConstraintKind::Unique(index.oid),
+        };
+        draft.table.indexes.push(index);
+        draft.table.constraints.push(ConstraintDef { oid, name: name.clone(), kind });
+        draft.names.push(name);
+        Ok(())
+    }
+
+    fn add_check(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Option<&str>,
+        expr: &SourceExpr<'_>,
+    ) -> Result<()> {
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => {
+                let named = columns_named(&draft.table, expr.text);
+                let column = match named.as_slice() {
+                    [one] => draft.table.columns[*one].name.as_str(),
+                    _ => "",
+                };
+                free_name(&draft.table.name, column, "check", |name| !draft.has_constraint(name))
+            }
+        };
+        let kind = ConstraintKind::Check(expr.text.to_owned());
+        draft.table.constraints.push(ConstraintDef { oid: self.new_oid(env)?, name: name.clone(), kind });
+        draft.has_expressions = true;
+        if draft.has_rows {
+            draft.checks.push((name, expr.text.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn add_foreign_key(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Option<&str>,
+        columns: &[Name<'_>],
+        (path, referenced): (ast::Path<'_>, &[Name<'_>]),
+        (on_update, on_delete): (Action, Action),
+    ) -> Result<()> {
+        let numbers = columns
+            .iter()
+            .map(|column| {
+                draft.table.column(column.text).map(|column| column as u16).ok_or_else(|| {
+                    let message =
+                        format!("column \"{}\" referenced in foreign key constraint does not exist", column.text);
+                    Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+                })
+            })
+            .collect::<Result<Vec<u16>>>()?;
+        let (schema, table_name) = crate::catalog::split(path)?;
+        let schema = schema.map(|schema| self.catalog(env).map(|catalog| catalog.schema(schema))).transpose()?;
+        let is_self = table_name == draft.table.name && schema.is_none_or(|schema| schema == Some(draft.table.schema));
+        let other = match is_self {
+            true => draft.table.clone(),
+            false => {
+                let found = self.lock_own_table(env, path, LockMode::ShareRowExclusive, true)?;
+                draft.others.iter().find(|known| known.oid == found.oid).cloned().unwrap_or_else(|| (*found).clone())
+            }
+        };
+        let (index, referenced) = referenced_key(&other, referenced)?;
+        if referenced.len() != numbers.len() {
+            return Err(Error::statement(
+                sqlstate::INVALID_FOREIGN_KEY,
+                "number of referencing and referenced columns for foreign key disagree",
+            ));
+        }
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => {
+                let names = draft.names_of(&numbers).join("_");
+                free_name(&draft.table.name, &names, "fkey", |name| !draft.has_constraint(name))
+            }
+        };
+        for (&own, &its) in numbers.iter().zip(&referenced) {
+            let (own, its) = (&draft.table.columns[usize::from(own)], &other.columns[usize::from(its)]);
+            if !have_one_key(own.ty, its.ty) {
+                let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+                return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).detail(format!(
+                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                    own.name,
+                    its.name,
+                    typmod::format_type(Type::plain(own.ty.oid)),
+                    typmod::format_type(Type::plain(its.ty.oid))
+                )));
+            }
+        }
+        let oid = self.new_oid(env)?;
+        let referrer = Referrer { table: draft.table.oid, constraint: oid };
+        let key = ForeignKey {
+            columns: numbers,
+            table: other.oid,
+            referenced,
+            index: index.oid,
+            on_update,
+            on_delete,
+        };
+        let constraint = ConstraintDef { oid, name, kind: ConstraintKind::ForeignKey(key) };
+        if draft.has_rows {
+            draft.references.push(constraint.clone());
+        }
+        draft.table.constraints.push(constraint);
+        match is_self {
+            true => draft.table.referenced_by.push(referrer),
+            false => {
+                let mut other = other;
+                other.referenced_by.push(referrer);
+                match draft.others.iter_mut().find(|known| known.oid == other.oid) {
+                    Some(known) => *known = other,
+                    None => draft.others.push(other),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a draft, and checks what could not be checked before it was written.
+    pub(crate) fn finish_draft(&mut self, env: &Environment<'_>, draft: &mut Draft) -> Result<()> {
+        let mut tables: Vec<&mut TableDef> = vec![&mut draft.table];
+        tables.extend(draft.others.iter_mut());
+        self.define_tables(env, &mut tables)?;
+        if draft.has_expressions {
+            self.check_expressions(env, &draft.table)?;
+        }
+        let name = self.full_name(env, &draft.table)?;
+        for (check, text) in &draft.checks {
+            let wrong = self.run_own(env, &format!("select 1 from {name} where not ({text}) limit 1"))?;
+            if wrong > 0 {
+                let message = format!(
+                    "check constraint \"{check}\" of relation \"{}\" is violated by some row",
+                    draft.table.name
+                );
+                return Err(Error::statement(sqlstate::CHECK_VIOLATION, message));
+            }
+        }
+        let references = std::mem::take(&mut draft.references);
+        for constraint in &references {
+            self.check_references(env, &draft.table, constraint)?;
+        }
+        Ok(())
+    }
+
+    /// No row of the table has a null in the column.
+    pub(crate) fn check_not_null(&self, env: &Environment<'_>, table: &TableDef, column: usize) -> Result<()> {
+        let Rows::Stored(rows) = table.rows else { return Ok(()) };
+        let shapes = row_shapes(table);
+        let is_null = |row: &[u8], _: &mut Vec<u8>| match Row::new(row)?.get(&shapes, column)?.is_null() {
+            false => Ok(()),
+            true => {
+                let message = format!(
+                    "column \"{}\" of relation \"{}\" contains null values",
+                    table.columns[column].name, table.name
+                );
+                Err(Error::statement(sqlstate::NOT_NULL_VIOLATION, message))
+            }
+        };
+        over_rows(env.stored()?.heap(rows), is_null, |_, _| Ok(()))
+    }
+
+    /// Every row of the table refers to one that is there. The locks of both tables keep writers out.
+    fn check_references(&mut self, env: &Environment<'_>, table: &TableDef, constraint: &ConstraintDef) -> Result<()> {
+        let ConstraintKind::ForeignKey(foreign) = &constraint.kind else { return Ok(()) };
+        let Rows::Stored(rows) = table.rows else { return Ok(()) };
+        let relations = env.stored()?;
+        let definitions = self.definitions(env, &self.work)?;
+        let other = definitions.table(foreign.table).cloned();
+        let Some((other, index)) = other.as_ref().and_then(|other| Some((other, other.index(foreign.index)?))) else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a foreign key refers to no index"));
+        };
+        let Rows::Stored(other_rows) = other.rows else { return Ok(()) };
+        let (other_heap, tree) = (relations.heap(other_rows), relations.btree(index.storage));
+        // The key of the other table's index, from the columns that refer to it.
+        let mut parts: Vec<(usize, KeyColumn)> = Vec::with_capacity(index.columns.len());
+        for part in &index.columns {
+            let at = foreign.referenced.iter().position(|column| *column == part.column);
+            let Some(own) = at.map(|at| usize::from(foreign.columns[at])) else {
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a foreign key refers to another index"));
+            };
+            let kind = table::kind(table.columns[own].ty.oid);
+            parts.push((own, KeyColumn { kind, descending: part.descending, nulls_first: part.nulls_first }));
+        }
+        let shapes = row_shapes(table);
+        let transactions = relations.storage().transactions;
+        let taken = transactions.snapshot();
+        let own = transactions.current_xid().unwrap_or(Xid(0));
+        let snapshot = taken.at_command(own, self.work.command);
+        let reader = Reader { snapshot: &snapshot, pairs: storage::heap::CommandPairs::pairs(&self.work.pairs) };
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
+        let key_of = |row: &[u8], out: &mut Vec<u8>| {
+            let row = Row::new(row)?;
+            for &(column, _) in &parts {
+                // A reference with a null in it refers to nothing.
+                if row.get(&shapes, column)?.is_null() {
+                    return Ok(());
+                }
+            }
+            parts.iter().try_for_each(|&(column, part)| key::encode_column(part, row.get(&shapes, column)?, out))
+        };
+        let mut last = Vec::new();
+        let arena = crate::types::Arena::new();
+        let checked = over_rows(relations.heap(rows), key_of, |key, _| {
+            if key.is_empty() || last == key {
+                return Ok(());
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            let range: Range<'_> = (std::ops::Bound::Included(key), std::ops::Bound::Included(key));
+            let mut cursor = tree.scan(range, Direction::Forward, false);
+            while let Some(tid) = tree.next(&mut cursor)? {
+                if let Fetched::Row(()) = other_heap.fetch(&reader, tid, |_, _| ())? {
+                    return Ok(());
+                }
+            }
+            let types: Vec<Oid> = parts.iter().map(|part| table.columns[part.0].ty.oid).collect();
+            let columns: Vec<KeyColumn> = parts.iter().map(|part| part.1).collect();
+            let mut values = vec![Datum::Null; parts.len()];
+            let key = arena.copy(key)?;
+            key::decode(&columns, &types, key, &arena, &mut values)?;
+            let names: Vec<&str> = parts.iter().map(|part| table.columns[part.0].name.as_str()).collect();
+            let message = format!(
+                "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                table.name, constraint.name
+            );
+            Err(Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(format!(
+                "Key ({})=({}) is not present in table \"{}\".",
+                names.join(", "),
+                show_values(&values, &types, &style)?,
+                other.name
+            )))
+        });
+        transactions.release(taken);
+        checked
+    }
+}
+
+/// The unique index of the columns that a foreign key refers to, and the columns: of the primary key if none are named.
+fn referenced_key<'t>(table: &'t TableDef, names: &[Name<'_>]) -> Result<(&'t IndexDef, Vec<u16>)> {
+    if names.is_empty() {
+        let index = table.primary_key().ok_or_else(|| {
+            let message = format!("there is no primary key for referenced table \"{}\"", table.name);
+            Error::statement(sqlstate::UNDEFINED_OBJECT, message)
+        })?;
+        return Ok((index, index.columns.iter().map(|part| part.column).collect()));
+    }
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let column = table.column(name.text).ok_or_else(|| {
+            let message = format!("column \"{}\" referenced in foreign key constraint does not exist", name.text);
+            Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+        })? as u16;
+        columns.push(column);
+    }
+    let fits = |index: &&IndexDef| {
+        index.unique
+            && index.columns.len() == columns.len()
+            && index.columns.iter().all(|part| columns.contains(&part.column))
+    };
+    let index = table.indexes.iter().find(fits).ok_or_else(|| {
+        let message =
+            format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
+        Error::statement(sqlstate::INVALID_FOREIGN_KEY, message)
+    })?;
+    Ok((index, columns))
+}

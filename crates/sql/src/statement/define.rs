@@ -1,0 +1,355 @@
+//! Changing definitions: what all statements that define things have in common.
+//!
+//! ```text
+//!  name -> lock the relation, then its definition -> read the definition again -> change it -> write all of its rows anew
+//! ```
+//!
+//! Rules
+//! 1. Who changes a table's definition holds two locks until the transaction ends: the table's, in the mode that the statement
+//!    needs, and the definition's own ([`definition_key`]), which makes two statements whose table locks agree follow one another.
+//! 2. Who makes a relation holds the lock of its name, so that two makers of one name follow one another.
+//! 3. Definitions are read and written with a snapshot of now, at every isolation level.
+//! 4. A definition that is written gets a version that nobody else has: transaction and command.
+
+use crate::catalog::codec::{self, ObjectClass};
+use crate::catalog::definition::{ColumnDef, Rows, TableDef};
+use crate::catalog::schema;
+use crate::catalog::store::{self, CATALOG_OID};
+use crate::catalog::{Catalog, split};
+use crate::parser::ast::Path;
+use crate::session::work::Work;
+use crate::session::{Environment, NoData, Session};
+use crate::types::{Oid, Type};
+use allocator_api2::alloc::Allocator;
+use base::settings::quoted_identifier;
+use base::{Error, Result, Xid, sqlstate};
+use std::sync::Arc;
+use storage::heap::{Isolation, Outcome, Reader, Writer};
+use storage::relation::Relations;
+use storage::txn::lock::LockClass;
+use storage::txn::{LockKey, LockMode};
+
+/// A change of an object: its new image, or none if it goes.
+pub(crate) struct Change {
+    pub(crate) class: ObjectClass,
+    pub(crate) oid: Oid,
+    pub(crate) image: Option<Vec<u8>>,
+}
+
+impl Change {
+    /// A table's new definition.
+    pub(crate) fn table(table: &TableDef) -> Change {
+        Change { class: ObjectClass::Table, oid: table.oid, image: Some(codec::table_image(table)) }
+    }
+
+    /// A table goes, with what is known of its size.
+    pub(crate) fn drop_table(oid: Oid) -> [Change; 2] {
+        [ObjectClass::Table, ObjectClass::Statistics].map(|class| Change { class, oid, image: None })
+    }
+}
+
+/// The lock of a definition.
+fn definition_key(table: Oid) -> LockKey {
+    LockKey::object(CATALOG_OID.0, table.0)
+}
+
+/// The lock of a relation's name.
+fn name_key(schema: Oid, name: &str) -> LockKey {
+    const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x100_0000_01b3);
+    let hash = name.bytes().fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1));
+    // Two names that share a lock only wait for one another. Numbers of objects are 32 bits wide.
+    LockKey { class: LockClass::Object, first: schema.0, second: hash | 1 << 63 }
+}
+
+/// Writes objects anew, as one command.
+fn write<A: Allocator + Copy>(relations: &'static Relations, work: &mut Work<A>, changes: &[Change]) -> Result<()> {
+    let transactions = relations.storage().transactions;
+    work.begun = true;
+    let own = transactions.xid()?;
+    let taken = transactions.snapshot();
+    let snapshot = taken.at_command(own, work.command);
+    let heap = store::heap(relations);
+    let written = (|| {
+        for change in changes {
+            let reader = Reader { snapshot: &snapshot, pairs: storage::heap::CommandPairs::pairs(&work.pairs) };
+            for tid in store::places(relations, &reader, change.class, change.oid)? {
+                let mut writer = Writer {
+                    snapshot: &snapshot,
+                    isolation: Isolation::ReadCommitted,
+                    pairs: &mut work.pairs,
+                    deadline: None,
+                };
+                if !matches!(heap.delete(&mut writer, tid)?, Outcome::Done { .. }) {
+                    return Err(store::concurrently());
+                }
+            }
+            if let Some(image) = &change.image {
+                codec::rows_of(change.class, change.oid, image, |row| heap.insert(snapshot.command, row).map(drop))?;
+            }
+        }
+        Ok(())
+    })();
+    transactions.release(taken);
+    work.command += 1;
+    work.defines = true;
+    written
+}
+
+impl<A: Allocator + Copy> Session<A> {
+    /// Writes definitions.
+    pub(crate) fn define(&mut self, env: &Environment<'_>, changes: &[Change]) -> Result<()> {
+        let relations = env.stored()?;
+        write(relations, &mut self.work, changes)
+    }
+
+    /// Writes tables, each with a new version.
+    pub(crate) fn define_tables(&mut self, env: &Environment<'_>, tables: &mut [&mut TableDef]) -> Result<()> {
+        let version = self.new_version(env)?;
+        tables.iter_mut().for_each(|table| table.version = version);
+        let changes: Vec<Change> = tables.iter().map(|table| Change::table(table)).collect();
+        self.define(env, &changes)
+    }
+
+    /// A version that no other definition of any table has.
+    fn new_version(&self, env: &Environment<'_>) -> Result<u64> {
+        let xid = env.stored()?.storage().transactions.xid()?;
+        Ok(xid.0 << 24 | u64::from(self.work.command & 0xFF_FFFF))
+    }
+
+    /// The number of a new object.
+    pub(crate) fn new_oid(&self, env: &Environment<'_>) -> Result<Oid> {
+        env.stored()?.storage().counters.new_oid().map(Oid)
+    }
+
+    /// The running transaction's number, which it has from now on.
+    pub(crate) fn own_xid(&mut self, env: &Environment<'_>) -> Result<Xid> {
+        self.work.begun = true;
+        env.stored()?.storage().transactions.xid()
+    }
+
+    /// A statement that changes something is not for a transaction that only reads.
+    pub(crate) fn check_writes(&self, env: &Environment<'_>, words: &str) -> Result<()> {
+        env.stored()?;
+        if self.transaction.shown_read_only(&self.view(env)) {
+            let message = format!("cannot execute {words} in a read-only transaction");
+            return Err(Error::statement(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
+        }
+        Ok(())
+    }
+
+    /// A statement that cannot be undone is not for a block.
+    pub(crate) fn check_alone(&self, words: &str) -> Result<()> {
+        if self.transaction.outlives_statement() {
+            let message = format!("{words} cannot run inside a transaction block");
+            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
+        Ok(())
+    }
+
+    /// Locks the name that a relation is going to have.
+    pub(crate) fn lock_name(&mut self, env: &Environment<'_>, schema: Oid, name: &str) -> Result<()> {
+        self.lock_key(env, name_key(schema, name), LockMode::AccessExclusive, true).map(drop)
+    }
+
+    /// Locks the definition of a table that is locked, and answers it as it is now; none if the table is gone.
+    pub(crate) fn lock_definition(&mut self, env: &Environment<'_>, oid: Oid) -> Result<Option<Arc<TableDef>>> {
+        self.lock_key(env, definition_key(oid), LockMode::AccessExclusive, true)?;
+        let definitions = self.definitions(env, &self.work)?;
+        Ok(definitions.table(oid).cloned())
+    }
+
+    /// Finds and locks a table; with its definition, if that is to be changed. None if there is no such table. One of the system's is
+    /// answered without a lock.
+    pub(crate) fn lock_table(
+        &mut self,
+        env: &Environment<'_>,
+        path: Path<'_>,
+        mode: LockMode,
+        changes: bool,
+    ) -> Result<Option<Arc<TableDef>>> {
+        let (schema, name) = split(path)?;
+        loop {
+            let Some(found) = self.catalog(env)?.find(schema, name)? else { return Ok(None) };
+            if !matches!(found.rows, Rows::Stored(_)) {
+                return Ok(Some(found));
+            }
+            self.lock_relation(env, found.oid.0, mode, true)?;
+            let locked = match changes {
+                true => self.lock_definition(env, found.oid)?,
+                false => self.definitions(env, &self.work)?.table(found.oid).cloned(),
+            };
+            // While the lock was waited for the name may have become another table's.
+            let again = self.catalog(env)?.find(schema, name)?;
+            match (locked, again) {
+                (Some(locked), Some(again)) if locked.oid == again.oid => return Ok(Some(locked)),
+                _ => continue,
+            }
+        }
+    }
+
+    /// The same for a table that has to be there, and be a user's.
+    pub(crate) fn lock_own_table(
+        &mut self,
+        env: &Environment<'_>,
+        path: Path<'_>,
+        mode: LockMode,
+        changes: bool,
+    ) -> Result<Arc<TableDef>> {
+        match self.lock_table(env, path, mode, changes)? {
+            Some(table) => {
+                check_own(&table)?;
+                Ok(table)
+            }
+            None => Err(missing(path)),
+        }
+    }
+
+    /// The schema in which a relation of that path is to be made, and the relation's name.
+    pub(crate) fn creation_place<'p>(&self, env: &Environment<'_>, path: Path<'p>) -> Result<(Oid, &'p str)> {
+        let (schema, name) = split(path)?;
+        let catalog = self.catalog(env)?;
+        let oid = match schema {
+            Some(schema) => catalog.schema(schema).ok_or_else(|| {
+                let message = format!("schema \"{schema}\" does not exist");
+                Error::statement(sqlstate::INVALID_SCHEMA_NAME, message)
+            })?,
+            None => catalog.path.creation().ok_or_else(|| {
+                Error::statement(sqlstate::INVALID_SCHEMA_NAME, "no schema has been selected to create in")
+            })?,
+        };
+        if [schema::PG_CATALOG, schema::INFORMATION_SCHEMA, schema::GEARBOX].contains(&oid) {
+            let schema = catalog.schema_name(oid).unwrap_or_default();
+            let message = format!("permission denied to create \"{schema}.{name}\"");
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+                .detail("System catalog modifications are currently disallowed."));
+        }
+        Ok((oid, name))
+    }
+
+    /// Executes a statement of the server's own, within the running transaction; answers how many rows it gave or changed.
+    pub(crate) fn run_own(&mut self, env: &Environment<'_>, text: &str) -> Result<u64> {
+        let compiled = self.compile(env, text, (0, text.len()), &[], &[], false).map_err(without_place)?;
+        let Ok(crate::session::run::Compiled::Plan(plan)) = compiled else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a statement of the server's own has no plan"));
+        };
+        let format = |_| crate::session::Format::Text;
+        let mut nobody = NoData::default();
+        let (ended, _) = self.execute_plan(env, &plan, &[], (text, &[]), format, u64::MAX, None, &mut nobody)?;
+        let (crate::session::run::Ended::AtEnd(rows) | crate::session::run::Ended::Early(rows)) = ended;
+        Ok(rows)
+    }
+
+    /// Checks that the expressions that are stored with a table, which is defined already, mean something.
+    pub(crate) fn check_expressions(&mut self, env: &Environment<'_>, table: &TableDef) -> Result<()> {
+        let text = format!("insert into {} default values", self.full_name(env, table)?);
+        self.compile(env, &text, (0, text.len()), &[], &[], false).map(drop).map_err(without_place)
+    }
+
+    /// A table's name with its schema, for a statement of the server's own.
+    pub(crate) fn full_name(&self, env: &Environment<'_>, table: &TableDef) -> Result<String> {
+        let schema = self.catalog(env)?.schema_name(table.schema).unwrap_or_default();
+        Ok(format!("{}.{}", quoted_identifier(&schema), quoted_identifier(&table.name)))
+    }
+}
+
+/// An error of an expression that has no place in the user's text.
+fn without_place(error: Error) -> Error {
+    let plain = Error::new(error.kind(), error.sqlstate(), error.message().to_owned());
+    let plain = error.detail_text().map(str::to_owned).into_iter().fold(plain, Error::detail);
+    error.hint_text().map(str::to_owned).into_iter().fold(plain, Error::hint)
+}
+
+/// Is the table a user's?
+pub(crate) fn check_own(table: &TableDef) -> Result<()> {
+    if matches!(table.rows, Rows::Stored(_)) {
+        return Ok(());
+    }
+    let message = format!("permission denied: \"{}\" is a system catalog", table.name);
+    Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+}
+
+/// A relation that is not there.
+#[cold]
+pub(crate) fn missing(path: Path<'_>) -> Error {
+    let message = format!("relation \"{}\" does not exist", shown(path));
+    Error::statement(sqlstate::UNDEFINED_TABLE, message)
+}
+
+/// A path as messages show it.
+pub(crate) fn shown(path: Path<'_>) -> String {
+    let names: Vec<&str> = path.iter().map(|name| name.text).collect();
+    names.join(".")
+}
+
+/// Is there a relation of that name in the schema?
+pub(crate) fn is_taken(catalog: &Catalog<'_>, schema: Oid, name: &str) -> bool {
+    let definitions = &catalog.definitions;
+    definitions.table_named(schema, name).is_some() || definitions.index_named(schema, name).is_some()
+}
+
+/// A name that is there already.
+#[cold]
+pub(crate) fn taken(name: &str) -> Error {
+    Error::statement(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+}
+
+/// A name made of two parts and a label, no longer than names may be: the longer part gives way.
+pub(crate) fn made_name(first: &str, second: &str, label: &str) -> String {
+    use crate::lexer::literal::NAME_BYTES_MAX;
+    let overhead = label.len() + 1 + usize::from(!second.is_empty());
+    let room = NAME_BYTES_MAX.saturating_sub(overhead);
+    let (mut one, mut two) = (first.len(), second.len());
+    while one + two > room {
+        match one > two {
+            true => one -= 1,
+            false => two -= 1,
+        }
+    }
+    let clip = |text: &str, mut to: usize| {
+        while !text.is_char_boundary(to) {
+            to -= 1;
+        }
+        text[..to].to_owned()
+    };
+    let (first, second) = (clip(first, one), clip(second, two));
+    if second.is_empty() { format!("{first}_{label}") } else { format!("{first}_{second}_{label}") }
+}
+
+/// The first of the names `made_name` makes, with numbers behind the label, that `is_free`.
+pub(crate) fn free_name(first: &str, second: &str, label: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let mut number = 0;
+    loop {
+        let label = if number == 0 { label.to_owned() } else { format!("{label}{number}") };
+        let name = made_name(first, second, &label);
+        if is_free(&name) {
+            return name;
+        }
+        number += 1;
+    }
+}
+
+/// A column that is made.
+pub(crate) fn column(name: &str, ty: Type) -> ColumnDef {
+    ColumnDef { name: name.to_owned(), ty, not_null: false, default: None, dropped: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_as_postgresql_makes_them() {
+        let long = "a".repeat(60);
+        for (first, second, label, expected) in [
+            ("t", "", "pkey", "t_pkey".to_owned()),
+            ("t", "a_b", "key", "t_a_b_key".to_owned()),
+            (long.as_str(), "", "pkey", format!("{}_pkey", "a".repeat(58))),
+            (long.as_str(), long.as_str(), "key", format!("{}_{}_key", "a".repeat(29), "a".repeat(29))),
+        ] {
+            let name = made_name(first, second, label);
+            assert_eq!(name, expected);
+            assert!(name.len() <= 63);
+        }
+        assert_eq!(free_name("t", "a", "idx", |name| name != "t_a_idx"), "t_a_idx1");
+    }
+}

@@ -1,0 +1,181 @@
+//! What keeps tables in shape: `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE`.
+//!
+//! Rules
+//! 1. A vacuum is a transaction for each table, without a snapshot: the lock is all that it holds.
+//! 2. What is known of a table's size is written like a definition, but the definition's version stays: plans stay good.
+
+use super::define::{Change, check_own, missing, shown};
+use crate::catalog::codec::{ObjectClass, Statistics, statistics_image};
+use crate::catalog::definition::{Rows, TableDef};
+use crate::catalog::store::{CATALOG, CATALOG_OID};
+use crate::parser::ast::Path;
+use crate::session::{Environment, Output, Session, Tag};
+use crate::types::Oid;
+use allocator_api2::alloc::Allocator;
+use base::settings::{MessageLevel, SettingId};
+use base::{Error, RelId, Result, sqlstate};
+use std::sync::Arc;
+use storage::heap::Heap;
+use storage::txn::{LockKey, LockMode};
+use storage::vacuum::{Options, Report};
+
+/// Pages that `ANALYZE` looks at, and how many of them lie together.
+const SAMPLE_PAGES: u32 = 2048;
+const SAMPLE_RUN: u32 = 8;
+
+impl<A: Allocator + Copy> Session<A> {
+    pub(super) fn vacuum<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        (analyze, full, verbose): (bool, bool, bool),
+        paths: &[Path<'_>],
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        if full {
+            return Err(Error::unsupported("VACUUM FULL is not supported")
+                .hint("VACUUM gives empty pages at a table's end back."));
+        }
+        env.stored()?;
+        self.check_alone("VACUUM")?;
+        let tables = self.tables_of(env, paths)?;
+        // What was looked up is not held while the tables are gone over.
+        self.commit_work(env)?;
+        for oid in tables {
+            self.lock_relation(env, oid.0, LockMode::ShareUpdateExclusive, true)?;
+            if let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() {
+                let indexes: Vec<RelId> = table.indexes.iter().map(|index| index.storage).collect();
+                if let Rows::Stored(rows) = table.rows {
+                    let report = self.vacuum_relation(env, oid, rows, &indexes)?;
+                    if verbose {
+                        report_to(&table.name, &report, out);
+                    }
+                    let _ = analyze;
+                    self.note_size(env, oid, Statistics { rows: report.live, pages: report.pages - report.cut })?;
+                }
+            }
+            self.commit_work(env)?;
+        }
+        if paths.is_empty() {
+            self.lock_relation(env, CATALOG_OID.0, LockMode::ShareUpdateExclusive, true)?;
+            self.vacuum_relation(env, CATALOG_OID, CATALOG, &[])?;
+            self.commit_work(env)?;
+        }
+        Ok(Some(Tag::Words("VACUUM")))
+    }
+
+    fn vacuum_relation(&self, env: &Environment<'_>, oid: Oid, rows: RelId, indexes: &[RelId]) -> Result<Report> {
+        const KILOBYTE: usize = 1024;
+        let memory = self.view(env).value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
+        let options = Options { memory, rest_ns: 0, cut: Some(LockKey::relation(oid.0)) };
+        env.stored()?.vacuum(rows, indexes, options)
+    }
+
+    /// The tables that a statement is about: all of them if it names none.
+    fn tables_of(&mut self, env: &Environment<'_>, paths: &[Path<'_>]) -> Result<Vec<Oid>> {
+        if paths.is_empty() {
+            return Ok(self.definitions(env, &self.work)?.tables().map(|table| table.oid).collect());
+        }
+        let catalog = self.catalog(env)?;
+        let mut oids = Vec::with_capacity(paths.len());
+        for path in paths {
+            let (schema, name) = crate::catalog::split(path)?;
+            let found: Arc<TableDef> = catalog.find(schema, name)?.ok_or_else(|| missing(path))?;
+            check_own(&found)?;
+            oids.push(found.oid);
+        }
+        Ok(oids)
+    }
+
+    pub(super) fn analyze<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        verbose: bool,
+        paths: &[Path<'_>],
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        env.stored()?;
+        for oid in self.tables_of(env, paths)? {
+            self.lock_relation(env, oid.0, LockMode::ShareUpdateExclusive, true)?;
+            let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() else { continue };
+            let Rows::Stored(rows) = table.rows else { continue };
+            let size = size_of(env.stored()?.heap(rows))?;
+            if verbose {
+                let message = format!("\"{}\": {} pages, about {} rows", table.name, size.pages, size.rows);
+                out.notice(MessageLevel::Info, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            }
+            self.note_size(env, oid, size)?;
+        }
+        Ok(Some(Tag::Words("ANALYZE")))
+    }
+
+    /// Writes what is known of a table's size, if it is something else than what was known.
+    fn note_size(&mut self, env: &Environment<'_>, oid: Oid, size: Statistics) -> Result<()> {
+        if self.definitions(env, &self.work)?.statistics(oid) == Some(size) {
+            return Ok(());
+        }
+        let image = Some(statistics_image(size));
+        self.define(env, &[Change { class: ObjectClass::Statistics, oid, image }])
+    }
+
+    pub(super) fn checkpoint(&mut self, env: &Environment<'_>) -> Result<Option<Tag>> {
+        env.stored()?.storage().checkpoint()?;
+        Ok(Some(Tag::Words("CHECKPOINT")))
+    }
+
+    pub(super) fn lock_statement(
+        &mut self,
+        env: &Environment<'_>,
+        paths: &[Path<'_>],
+        mode: u8,
+        nowait: bool,
+    ) -> Result<Option<Tag>> {
+        if !self.transaction.outlives_statement() {
+            let message = "LOCK TABLE can only be used in transaction blocks";
+            return Err(Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
+        }
+        let mode = LockMode::from_number(mode.into()).unwrap_or(LockMode::AccessExclusive);
+        for path in paths {
+            let (schema, name) = crate::catalog::split(path)?;
+            loop {
+                let found = self.catalog(env)?.find(schema, name)?.ok_or_else(|| missing(path))?;
+                if !matches!(found.rows, Rows::Stored(_)) {
+                    let message = format!("\"{}\" is not a table", found.name);
+                    return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+                }
+                if !self.lock_relation(env, found.oid.0, mode, !nowait)? {
+                    let message = format!("could not obtain lock on relation \"{}\"", shown(path));
+                    return Err(Error::statement(sqlstate::LOCK_NOT_AVAILABLE, message));
+                }
+                if self.catalog(env)?.find(schema, name)?.is_some_and(|again| again.oid == found.oid) {
+                    break;
+                }
+            }
+        }
+        Ok(Some(Tag::Words("LOCK TABLE")))
+    }
+}
+
+/// A heap's pages, and its rows from a sample of them.
+fn size_of(heap: Heap) -> Result<Statistics> {
+    let pages = heap.blocks()?;
+    let step = (pages / (SAMPLE_PAGES / SAMPLE_RUN)).max(SAMPLE_RUN);
+    let (mut rows, mut seen) = (0_u64, 0_u64);
+    let mut from = 0;
+    while from < pages {
+        let to = pages.min(from.saturating_add(SAMPLE_RUN));
+        let mut scan = heap.scan_blocks(from, to)?;
+        while heap.visit_live(&mut scan, |_, _| rows += 1)? {}
+        seen += u64::from(to - from);
+        from = from.saturating_add(step);
+    }
+    let rows = (u128::from(rows) * u128::from(pages)).checked_div(u128::from(seen)).unwrap_or(0);
+    Ok(Statistics { rows: u64::try_from(rows).unwrap_or(u64::MAX), pages })
+}
+
+fn report_to<O: Output>(name: &str, report: &Report, out: &mut O) {
+    let message = format!(
+        "\"{name}\": removed {} row versions, {} remain, {} index entries removed, {} of {} pages given back",
+        report.removed, report.live, report.entries, report.cut, report.pages
+    );
+    out.notice(MessageLevel::Info, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+}

@@ -1,0 +1,459 @@
+//! Tables and schemas: `CREATE TABLE`, `DROP TABLE`, `TRUNCATE`, `CREATE SCHEMA`, `DROP SCHEMA`.
+
+use super::constraint::Draft;
+use super::define::{Change, check_own, column, is_taken, missing, shown, taken};
+use super::index::storage_options;
+use crate::catalog::codec::{ObjectClass, schema_image};
+use crate::catalog::definition::{ColumnDef, ConstraintDef, ConstraintKind, RelationKind, Rows, TableDef};
+use crate::catalog::{schema, split};
+use crate::parser::ast::{ColumnDefinition, CreateTable, Name, ObjectKind, Path};
+use crate::row::COLUMNS_MAX;
+use crate::session::{Environment, Output, Session, Tag};
+use crate::types::{Oid, table};
+use allocator_api2::alloc::Allocator;
+use base::settings::MessageLevel;
+use base::{Error, Result, sqlstate};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use storage::txn::LockMode;
+
+impl<A: Allocator + Copy> Session<A> {
+    pub(super) fn create_table<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        create: &CreateTable<'_>,
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        const TAG: Option<Tag> = Some(Tag::Words("CREATE TABLE"));
+        if create.temporary {
+            return Err(Error::unsupported("temporary tables are not supported yet")
+                .hint("Use a table, and drop it at the end."));
+        }
+        if create.unlogged {
+            return Err(Error::unsupported("unlogged tables are not supported yet").hint("Use a logged table."));
+        }
+        if create.query.is_some() {
+            return Err(Error::unsupported("CREATE TABLE AS is not supported yet")
+                .hint("Use CREATE TABLE and INSERT INTO … SELECT."));
+        }
+        if let Some(space) = create.tablespace
+            && space.text != "pg_default"
+        {
+            let message = format!("tablespace \"{}\" does not exist", space.text);
+            return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+        }
+        self.check_writes(env, "CREATE TABLE")?;
+        let (schema, name) = self.creation_place(env, create.path)?;
+        self.lock_name(env, schema, name)?;
+        if is_taken(&self.catalog(env)?, schema, name) {
+            if create.if_not_exists {
+                let message = format!("relation \"{name}\" already exists, skipping");
+                out.notice(MessageLevel::Notice, &Error::statement(sqlstate::DUPLICATE_TABLE, message));
+                return Ok(TAG);
+            }
+            return Err(taken(name));
+        }
+        if create.columns.len() > COLUMNS_MAX {
+            let message = format!("tables can have at most {COLUMNS_MAX} columns");
+            return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
+        }
+        let mut columns: Vec<ColumnDef> = Vec::with_capacity(create.columns.len());
+        for column in create.columns {
+            if columns.iter().any(|known| known.name == column.name.text) {
+                let message = format!("column \"{}\" specified more than once", column.name.text);
+                return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+            }
+            columns.push(self.new_column(env, text, column)?);
+        }
+        let has_defaults = columns.iter().any(|column| column.default.is_some());
+        let options = storage_options(create.options, 10)?;
+        self.own_xid(env)?;
+        let rows = env.stored()?.create()?;
+        let mut draft = Draft::new(
+            TableDef {
+                oid: self.new_oid(env)?,
+                schema,
+                name: name.to_owned(),
+                kind: RelationKind::Table,
+                rows: Rows::Stored(rows),
+                owner: schema::BOOTSTRAP_ROLE,
+                columns,
+                indexes: Vec::new(),
+                constraints: Vec::new(),
+                referenced_by: Vec::new(),
+                options,
+                version: 0,
+            },
+            false,
+        );
+        draft.names.push(name.to_owned());
+        draft.has_expressions = has_defaults;
+        let oid = draft.table.oid;
+        self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+        let with_columns = create.columns.iter().flat_map(|column| column.constraints);
+        let constraints: Vec<_> = with_columns.chain(create.constraints).collect();
+        // Keys come first: a foreign key may refer to the table itself.
+        let is_key = |constraint: &&&crate::parser::ast::TableConstraint<'_>| {
+            !matches!(constraint.kind, crate::parser::ast::ConstraintKind::ForeignKey { .. })
+        };
+        for constraint in constraints.iter().filter(is_key) {
+            self.add_constraint(env, &mut draft, constraint)?;
+        }
+        for constraint in constraints.iter().filter(|constraint| !is_key(constraint)) {
+            self.add_constraint(env, &mut draft, constraint)?;
+        }
+        self.finish_draft(env, &mut draft)?;
+        Ok(TAG)
+    }
+
+    /// A column as it was written, without its constraints.
+    pub(super) fn new_column(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        written: &ColumnDefinition<'_>,
+    ) -> Result<ColumnDef> {
+        let place = crate::lexer::position(text, written.type_name.at as usize);
+        if let [name] = written.type_name.path
+            && ["serial", "serial2", "serial4", "serial8", "bigserial", "smallserial"].contains(&name.text)
+        {
+            return Err(Error::unsupported(format!("type \"{}\" is not supported yet", name.text))
+                .hint("There are no sequences yet; use integer or bigint, and give the values.")
+                .at(place));
+        }
+        let ty = self.catalog(env)?.type_of(written.type_name).map_err(|error| error.at(place))?;
+        let row = table::by_oid(ty.oid);
+        if row.is_none_or(|row| row.category == b'P') {
+            let shown = crate::types::typmod::format_type(ty);
+            let message = format!("column \"{}\" has pseudo-type {shown}", written.name.text);
+            return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
+        let mut made = column(written.name.text, ty);
+        made.not_null = written.not_null.unwrap_or(false);
+        made.default = written.default.map(|default| default.text.trim().to_owned());
+        // A default of null is none.
+        made.default = made.default.filter(|default| !default.eq_ignore_ascii_case("null"));
+        Ok(made)
+    }
+
+    pub(super) fn drop_objects<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        kind: ObjectKind,
+        paths: &[Path<'_>],
+        (if_exists, cascade): (bool, bool),
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        let tag = match kind {
+            ObjectKind::Table => "DROP TABLE",
+            ObjectKind::Index => "DROP INDEX",
+            ObjectKind::Schema => "DROP SCHEMA",
+            ObjectKind::View => "DROP VIEW",
+            ObjectKind::Sequence => "DROP SEQUENCE",
+        };
+        self.check_writes(env, tag)?;
+        match kind {
+            ObjectKind::Table => self.drop_tables(env, paths, if_exists, cascade, out)?,
+            ObjectKind::Index => self.drop_indexes(env, paths, if_exists, out)?,
+            ObjectKind::Schema => self.drop_schemas(env, paths, if_exists, cascade, out)?,
+            ObjectKind::View | ObjectKind::Sequence => self.drop_nothing(env, kind, paths, if_exists, out)?,
+        }
+        Ok(Some(Tag::Words(tag)))
+    }
+
+    /// Users have no views and no sequences: none can be dropped.
+    fn drop_nothing<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        kind: ObjectKind,
+        paths: &[Path<'_>],
+        if_exists: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let word = if kind == ObjectKind::View { "view" } else { "sequence" };
+        for path in paths {
+            let (schema, name) = split(path)?;
+            if let Some(found) = self.catalog(env)?.find(schema, name)? {
+                check_own(&found)?;
+                let message = format!("\"{name}\" is not a {word}");
+                return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
+                    .hint("Use DROP TABLE to remove a table."));
+            }
+            let message = format!("{word} \"{}\" does not exist", shown(path));
+            if !if_exists {
+                return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message));
+            }
+            let message = format!("{message}, skipping");
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+        }
+        Ok(())
+    }
+
+    fn drop_tables<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        paths: &[Path<'_>],
+        if_exists: bool,
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let mut dropped: Vec<Arc<TableDef>> = Vec::with_capacity(paths.len());
+        for path in paths {
+            if let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true)? {
+                check_own(&found)?;
+                if !dropped.iter().any(|known| known.oid == found.oid) {
+                    dropped.push(found);
+                }
+                continue;
+            }
+            let (schema, name) = split(path)?;
+            self.refuse_index(env, schema, name)?;
+            let missing_schema = schema.filter(|schema| {
+                self.catalog(env).is_ok_and(|catalog| catalog.schema(schema).is_none())
+            });
+            let message = match missing_schema {
+                Some(schema) => format!("schema \"{schema}\" does not exist"),
+                None => format!("table \"{}\" does not exist", if if_exists { name.to_owned() } else { shown(path) }),
+            };
+            if !if_exists {
+                let code = match missing_schema {
+                    Some(_) => sqlstate::INVALID_SCHEMA_NAME,
+                    None => sqlstate::UNDEFINED_TABLE,
+                };
+                return Err(Error::statement(code, message));
+            }
+            let message = format!("{message}, skipping");
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+        }
+        self.drop_all(env, &dropped, cascade, out)
+    }
+
+    fn refuse_index(&self, env: &Environment<'_>, schema: Option<&str>, name: &str) -> Result<()> {
+        let catalog = self.catalog(env)?;
+        let schemas: Vec<Oid> = match schema {
+            Some(schema) => catalog.schema(schema).into_iter().collect(),
+            None => catalog.path.searched.clone(),
+        };
+        if schemas.iter().any(|schema| catalog.definitions.index_named(*schema, name).is_some()) {
+            let message = format!("\"{name}\" is not a table");
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
+                .hint("Use DROP INDEX to remove an index."));
+        }
+        Ok(())
+    }
+
+    /// Drops tables that are locked, and what refers to them, if that is wanted.
+    fn drop_all<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        dropped: &[Arc<TableDef>],
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let gone: BTreeSet<Oid> = dropped.iter().map(|table| table.oid).collect();
+        // Foreign keys of tables that stay.
+        let mut changed: Vec<TableDef> = Vec::new();
+        for table in dropped {
+            for referrer in table.referenced_by.iter().filter(|referrer| !gone.contains(&referrer.table)) {
+                let at = match changed.iter().position(|known| known.oid == referrer.table) {
+                    Some(at) => at,
+                    None => {
+                        self.lock_relation(env, referrer.table.0, LockMode::AccessExclusive, true)?;
+                        let Some(found) = self.lock_definition(env, referrer.table)? else { continue };
+                        changed.push(TableDef::clone(&found));
+                        changed.len() - 1
+                    }
+                };
+                let other = &mut changed[at];
+                let Some(place) = other.constraints.iter().position(|known| known.oid == referrer.constraint) else {
+                    continue;
+                };
+                let name = &other.constraints[place].name;
+                if !cascade {
+                    let message = match dropped {
+                        [_] => format!("cannot drop table {} because other objects depend on it", table.name),
+                        _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+                    };
+                    let detail =
+                        format!("constraint {name} on table {} depends on table {}", other.name, table.name);
+                    return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                        .detail(detail)
+                        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                }
+                let message = format!("drop cascades to constraint {name} on table {}", other.name);
+                out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+                other.constraints.remove(place);
+            }
+        }
+        // Tables that the dropped ones refer to forget it.
+        for table in dropped {
+            for constraint in &table.constraints {
+                let ConstraintKind::ForeignKey(key) = &constraint.kind else { continue };
+                if gone.contains(&key.table) {
+                    continue;
+                }
+                let at = match changed.iter().position(|known| known.oid == key.table) {
+                    Some(at) => at,
+                    None => {
+                        self.lock_relation(env, key.table.0, LockMode::ShareRowExclusive, true)?;
+                        let Some(found) = self.lock_definition(env, key.table)? else { continue };
+                        changed.push(TableDef::clone(&found));
+                        changed.len() - 1
+                    }
+                };
+                changed[at].referenced_by.retain(|referrer| !gone.contains(&referrer.table));
+            }
+        }
+        let mut changes = Vec::new();
+        for table in dropped {
+            changes.extend(self.drop_storage(env, table)?);
+        }
+        self.define_tables(env, &mut changed.iter_mut().collect::<Vec<_>>())?;
+        self.define(env, &changes)
+    }
+
+    pub(super) fn truncate(
+        &mut self,
+        env: &Environment<'_>,
+        paths: &[Path<'_>],
+        cascade: bool,
+    ) -> Result<Option<Tag>> {
+        self.check_writes(env, "TRUNCATE TABLE")?;
+        let mut tables: Vec<TableDef> = Vec::with_capacity(paths.len());
+        for path in paths {
+            let found = self.lock_own_table(env, path, LockMode::AccessExclusive, true)?;
+            if !tables.iter().any(|known| known.oid == found.oid) {
+                tables.push(TableDef::clone(&found));
+            }
+        }
+        let mut at = 0;
+        while at < tables.len() {
+            for referrer in tables[at].referenced_by.clone() {
+                if tables.iter().any(|known| known.oid == referrer.table) {
+                    continue;
+                }
+                if !cascade {
+                    let definitions = self.definitions(env, &self.work)?;
+                    let other = definitions.table(referrer.table).map_or("", |other| other.name.as_str());
+                    let message = "cannot truncate a table referenced in a foreign key constraint";
+                    return Err(Error::unsupported(message)
+                        .detail(format!("Table \"{other}\" references \"{}\".", tables[at].name))
+                        .hint(format!("Truncate table \"{other}\" at the same time, or use TRUNCATE ... CASCADE.")));
+                }
+                self.lock_relation(env, referrer.table.0, LockMode::AccessExclusive, true)?;
+                if let Some(found) = self.lock_definition(env, referrer.table)? {
+                    tables.push(TableDef::clone(&found));
+                }
+            }
+            at += 1;
+        }
+        let since = self.own_xid(env)?;
+        let relations = env.stored()?;
+        let mut forgotten = Vec::new();
+        for table in &mut tables {
+            if let Rows::Stored(rows) = table.rows {
+                relations.drop_at_commit(rows)?;
+            }
+            table.rows = Rows::Stored(relations.create()?);
+            for index in &mut table.indexes {
+                relations.drop_at_commit(index.storage)?;
+                index.storage = relations.create()?;
+                index.since = since;
+                relations.btree(index.storage).create()?;
+            }
+            forgotten.push(Change { class: ObjectClass::Statistics, oid: table.oid, image: None });
+        }
+        self.define_tables(env, &mut tables.iter_mut().collect::<Vec<_>>())?;
+        self.define(env, &forgotten)?;
+        Ok(Some(Tag::Words("TRUNCATE TABLE")))
+    }
+
+    pub(super) fn create_schema<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        name: Name<'_>,
+        if_not_exists: bool,
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        const TAG: Option<Tag> = Some(Tag::Words("CREATE SCHEMA"));
+        self.check_writes(env, "CREATE SCHEMA")?;
+        let name = name.text;
+        if name.starts_with("pg_") {
+            let message = format!("unacceptable schema name \"{name}\"");
+            return Err(Error::statement(base::sqlstate::INVALID_NAME, message)
+                .detail("The prefix \"pg_\" is reserved for system schemas."));
+        }
+        self.lock_name(env, Oid::NONE, name)?;
+        if self.catalog(env)?.schema(name).is_some() {
+            let message = format!("schema \"{name}\" already exists");
+            if !if_not_exists {
+                return Err(Error::statement(sqlstate::DUPLICATE_SCHEMA, message));
+            }
+            let message = format!("{message}, skipping");
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::DUPLICATE_SCHEMA, message));
+            return Ok(TAG);
+        }
+        let oid = self.new_oid(env)?;
+        self.define(env, &[Change { class: ObjectClass::Schema, oid, image: Some(schema_image(name)) }])?;
+        Ok(TAG)
+    }
+
+    fn drop_schemas<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        paths: &[Path<'_>],
+        if_exists: bool,
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        for path in paths {
+            let [name] = path else { return Err(missing(path)) };
+            let name = name.text;
+            self.lock_name(env, Oid::NONE, name)?;
+            let Some(oid) = self.catalog(env)?.schema(name) else {
+                let message = format!("schema \"{name}\" does not exist");
+                if !if_exists {
+                    return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
+                }
+                let message = format!("{message}, skipping");
+                out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+                continue;
+            };
+            if schema::BUILTIN.iter().any(|known| known.0 == oid) {
+                let message = format!("cannot drop schema {name} because it is required by the database system");
+                return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+            }
+            let inside: Vec<Oid> = {
+                let definitions = self.definitions(env, &self.work)?;
+                definitions.tables().filter(|table| table.schema == oid).map(|table| table.oid).collect()
+            };
+            let mut tables = Vec::with_capacity(inside.len());
+            for table in inside {
+                self.lock_relation(env, table.0, LockMode::AccessExclusive, true)?;
+                tables.extend(self.lock_definition(env, table)?);
+            }
+            if let [first, ..] = tables.as_slice() {
+                if !cascade {
+                    let message = format!("cannot drop schema {name} because other objects depend on it");
+                    return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                        .detail(format!("table {name}.{} depends on schema {name}", first.name))
+                        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                }
+                let message = match tables.as_slice() {
+                    [one] => format!("drop cascades to table {name}.{}", one.name),
+                    many => format!("drop cascades to {} other objects", many.len()),
+                };
+                out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+                self.drop_all(env, &tables, true, out)?;
+            }
+            self.define(env, &[Change { class: ObjectClass::Schema, oid, image: None }])?;
+        }
+        Ok(())
+    }
+}
+
+/// The constraint of that name.
+pub(super) fn constraint_named<'t>(table: &'t TableDef, name: &str) -> Option<&'t ConstraintDef> {
+    table.constraints.iter().find(|known| known.name == name)
+}
