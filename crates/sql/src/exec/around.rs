@@ -7,6 +7,7 @@ use crate::catalog::{Catalog, schema, system};
 use crate::session::SettingsView;
 use crate::types::datetime::Style;
 use crate::types::op::Op;
+use crate::types::regex::Expressions;
 use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod};
 use base::settings::{check_readable, lookup};
 use base::{Error, Result, SessionId, sqlstate};
@@ -45,6 +46,8 @@ pub struct Around<'r> {
     pub server_start: i64,
     /// The state of `random()`.
     pub random: Cell<u64>,
+    /// Regular expressions that it has used.
+    pub expressions: Expressions,
     /// Calls of `set_config`.
     pub requests: RefCell<Vec<SettingRequest>>,
 }
@@ -59,6 +62,7 @@ impl Around<'_> {
             statement_time: self.statement_time,
             clock_time: self.statement_time,
             random: self.random.get(),
+            expressions: Some(&self.expressions),
         }
     }
 

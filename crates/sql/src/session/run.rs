@@ -245,6 +245,7 @@ impl<A: Allocator + Copy> Session<A> {
             database: cluster::DATABASE_NAME,
             server_start: env.database.started_at,
             random: Cell::new(self.random),
+            expressions: Default::default(),
             requests: RefCell::new(Vec::new()),
         }
     }

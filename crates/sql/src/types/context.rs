@@ -5,6 +5,7 @@
 
 use super::datetime::Style;
 use super::datum::Arena;
+use super::regex::Expressions;
 
 /// The surroundings of an evaluation.
 #[derive(Debug)]
@@ -19,12 +20,14 @@ pub struct EvalCtx<'a> {
     pub clock_time: i64,
     /// The state of `random()`; the caller seeds it and keeps it with the session.
     pub random: u64,
+    /// Regular expressions that the statement has used; none where nothing is used twice.
+    pub expressions: Option<&'a Expressions>,
 }
 
 impl<'a> EvalCtx<'a> {
     /// Surroundings with the given memory, all settings at their defaults and the year 2000 for all times.
     pub fn plain(arena: &'a Arena) -> EvalCtx<'a> {
-        EvalCtx { arena, style: Style::PLAIN, statement_time: 0, clock_time: 0, random: 0 }
+        EvalCtx { arena, style: Style::PLAIN, statement_time: 0, clock_time: 0, random: 0, expressions: None }
     }
 
     /// The next random number: SplitMix64, whose state is one word.

@@ -137,11 +137,15 @@ functions! {
     1051 "bpchargt" [BPCHAR BPCHAR] BOOL BpcharGt Strict Immutable;
     1660 "bpchariclike" [BPCHAR TEXT] BOOL Ilike Strict Immutable;
     1661 "bpcharicnlike" [BPCHAR TEXT] BOOL NotIlike Strict Immutable;
+    1656 "bpcharicregexeq" [BPCHAR TEXT] BOOL RegexAnyCase Strict Immutable;
+    1657 "bpcharicregexne" [BPCHAR TEXT] BOOL NotRegexAnyCase Strict Immutable;
     1050 "bpcharle" [BPCHAR BPCHAR] BOOL BpcharLe Strict Immutable;
     1631 "bpcharlike" [BPCHAR TEXT] BOOL Like Strict Immutable;
     1049 "bpcharlt" [BPCHAR BPCHAR] BOOL BpcharLt Strict Immutable;
     1053 "bpcharne" [BPCHAR BPCHAR] BOOL BpcharNe Strict Immutable;
     1632 "bpcharnlike" [BPCHAR TEXT] BOOL NotLike Strict Immutable;
+    1658 "bpcharregexeq" [BPCHAR TEXT] BOOL Regex Strict Immutable;
+    1659 "bpcharregexne" [BPCHAR TEXT] BOOL NotRegex Strict Immutable;
     884 "btrim" [TEXT TEXT] TEXT Btrim Strict Immutable;
     885 "btrim" [TEXT] TEXT Btrim1 Strict Immutable;
     2011 "byteacat" [BYTEA BYTEA] BYTEA TextCat Strict Immutable;
@@ -442,6 +446,8 @@ functions! {
     244 "namegttext" [NAME TEXT] BOOL BytesGt Strict Immutable;
     1635 "nameiclike" [NAME TEXT] BOOL Ilike Strict Immutable;
     1636 "nameicnlike" [NAME TEXT] BOOL NotIlike Strict Immutable;
+    1240 "nameicregexeq" [NAME TEXT] BOOL RegexAnyCase Strict Immutable;
+    1241 "nameicregexne" [NAME TEXT] BOOL NotRegexAnyCase Strict Immutable;
     656 "namele" [NAME NAME] BOOL BytesLe Strict Immutable;
     242 "nameletext" [NAME TEXT] BOOL BytesLe Strict Immutable;
     858 "namelike" [NAME TEXT] BOOL Like Strict Immutable;
@@ -450,6 +456,8 @@ functions! {
     659 "namene" [NAME NAME] BOOL BytesNe Strict Immutable;
     245 "namenetext" [NAME TEXT] BOOL BytesNe Strict Immutable;
     859 "namenlike" [NAME TEXT] BOOL NotLike Strict Immutable;
+    79 "nameregexeq" [NAME TEXT] BOOL Regex Strict Immutable;
+    1252 "nameregexne" [NAME TEXT] BOOL NotRegex Strict Immutable;
     1570 "notlike" [TEXT TEXT] BOOL NotLike Strict Immutable;
     1572 "notlike" [NAME TEXT] BOOL NotLike Strict Immutable;
     1299 "now" [] TIMESTAMPTZ Now Strict Stable;
@@ -581,6 +589,8 @@ functions! {
     251 "textgtname" [TEXT NAME] BOOL BytesGt Strict Immutable;
     1633 "texticlike" [TEXT TEXT] BOOL Ilike Strict Immutable;
     1634 "texticnlike" [TEXT TEXT] BOOL NotIlike Strict Immutable;
+    1238 "texticregexeq" [TEXT TEXT] BOOL RegexAnyCase Strict Immutable;
+    1239 "texticregexne" [TEXT TEXT] BOOL NotRegexAnyCase Strict Immutable;
     1257 "textlen" [TEXT] INT4 TextLength Strict Immutable;
     249 "textlename" [TEXT NAME] BOOL BytesLe Strict Immutable;
     850 "textlike" [TEXT TEXT] BOOL Like Strict Immutable;
@@ -588,6 +598,8 @@ functions! {
     157 "textne" [TEXT TEXT] BOOL BytesNe Strict Immutable;
     252 "textnename" [TEXT NAME] BOOL BytesNe Strict Immutable;
     851 "textnlike" [TEXT TEXT] BOOL NotLike Strict Immutable;
+    1254 "textregexeq" [TEXT TEXT] BOOL Regex Strict Immutable;
+    1256 "textregexne" [TEXT TEXT] BOOL NotRegex Strict Immutable;
     1316 "time" [TIMESTAMP] TIME TimestampToTime Strict Immutable;
     1968 "time" [TIME INT4] TIME TimeLength Strict Immutable;
     2019 "time" [TIMESTAMPTZ] TIME TimestamptzToTime Strict Stable;

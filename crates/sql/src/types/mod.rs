@@ -40,6 +40,7 @@ mod md5;
 pub mod numeric;
 pub mod op;
 pub mod operator;
+pub mod regex;
 pub mod resolve;
 pub mod stored;
 pub mod table;

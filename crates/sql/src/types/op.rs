@@ -116,7 +116,7 @@ ops! {
             Right Position Replace Btrim Btrim1 Ltrim Ltrim1 Rtrim Rtrim1 Lpad Lpad2 Rpad Rpad2 Repeat Reverse Ascii
             Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 FormatType;
         "A pattern."
-            Like NotLike Ilike NotIlike LikeEscape;
+            Like NotLike Ilike NotIlike LikeEscape Regex NotRegex RegexAnyCase NotRegexAnyCase;
         "A cast to text, or between kinds of it."
             BoolToText CharToText TextToChar TextToName BpcharToName;
         "A text fitted to a type modifier, which is the second argument."

@@ -82,6 +82,12 @@ macro_rules! operators {
 // oid, name, left, right, result, operation, function, commutator, negator
 #[rustfmt::skip]
 operators! {
+    640 "!~" NAME TEXT BOOL NotRegex 1252 0 639;
+    642 "!~" TEXT TEXT BOOL NotRegex 1256 0 641;
+    1056 "!~" BPCHAR TEXT BOOL NotRegex 1659 0 1055;
+    1227 "!~*" NAME TEXT BOOL NotRegexAnyCase 1241 0 1226;
+    1229 "!~*" TEXT TEXT BOOL NotRegexAnyCase 1239 0 1228;
+    1235 "!~*" BPCHAR TEXT BOOL NotRegexAnyCase 1657 0 1234;
     1208 "!~~" NAME TEXT BOOL NotLike 859 0 1207;
     1210 "!~~" TEXT TEXT BOOL NotLike 851 0 1209;
     1212 "!~~" BPCHAR TEXT BOOL NotLike 1632 0 1211;
@@ -380,9 +386,15 @@ operators! {
     2779 "||" TEXT ANYNONARRAY TEXT TextCat 2003 0 0;
     2780 "||" ANYNONARRAY TEXT TEXT TextCat 2004 0 0;
     597 "||/" NONE FLOAT8 FLOAT8 FloatCbrt 231 0 0;
+    639 "~" NAME TEXT BOOL Regex 79 0 640;
+    641 "~" TEXT TEXT BOOL Regex 1254 0 642;
+    1055 "~" BPCHAR TEXT BOOL Regex 1658 0 1056;
     1877 "~" NONE INT2 INT2 IntNot 1895 0 0;
     1883 "~" NONE INT4 INT4 IntNot 1901 0 0;
     1889 "~" NONE INT8 INT8 IntNot 1907 0 0;
+    1226 "~*" NAME TEXT BOOL RegexAnyCase 1240 0 1227;
+    1228 "~*" TEXT TEXT BOOL RegexAnyCase 1238 0 1229;
+    1234 "~*" BPCHAR TEXT BOOL RegexAnyCase 1656 0 1235;
     1207 "~~" NAME TEXT BOOL Like 858 0 1208;
     1209 "~~" TEXT TEXT BOOL Like 850 0 1210;
     1211 "~~" BPCHAR TEXT BOOL Like 1631 0 1212;

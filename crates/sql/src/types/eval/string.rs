@@ -5,7 +5,7 @@ use crate::lexer::keywords::{self, Category};
 use crate::lexer::literal::truncate_name;
 use crate::types::op::Op;
 use crate::types::text::{self, Side};
-use crate::types::{Datum, EvalCtx, Oid, Type, like, md5, typmod};
+use crate::types::{Datum, EvalCtx, Oid, Type, like, md5, regex, typmod};
 use base::Result;
 
 pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Datum<'a>> {
@@ -33,6 +33,12 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         Like | NotLike | Ilike | NotIlike => {
             let wanted = matches!(op, Like | Ilike);
             let found = like::matches(bytes(0), bytes(1), matches!(op, Ilike | NotIlike));
+            return found.map(|found| Datum::Bool(found == wanted));
+        }
+        Regex | NotRegex | RegexAnyCase | NotRegexAnyCase => {
+            let wanted = matches!(op, Regex | RegexAnyCase);
+            let any_case = matches!(op, RegexAnyCase | NotRegexAnyCase);
+            let found = regex::matches(bytes(0), bytes(1), any_case, ctx.expressions);
             return found.map(|found| Datum::Bool(found == wanted));
         }
         TextToChar => return Ok(Datum::Int(bytes(0).first().copied().unwrap_or(0).into())),
