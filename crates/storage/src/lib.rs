@@ -24,9 +24,29 @@
 //! | [`txn`] | transactions, snapshots, locks |
 //! | [`counter`] | numbers that are given out once |
 //!
-//! One value, [`Storage`], has them all: made before the first engine ([`Storage::create_tables`]), started in the background
-//! host ([`Storage::start`]), used by every session, stopped ([`Storage::stop`]). Its tasks run as sessions of the background host
-//! ([`TASKS`]). What a session leaves behind, however it ended, is cleaned up by [`Storage::end_session`].
+//! | [`heap`], [`btree`](mod@btree), [`relation`] | tables, indexes, and what is shared of both |
+//! | [`vacuum`](mod@vacuum) | what nobody sees any more is taken out |
+//!
+//! # The life of a storage in a server
+//!
+//! Two values of references into the region, the same in every process: [`Storage`] and, on top of it,
+//! [`Relations`](relation::Relations), which is what tables and indexes are reached through.
+//!
+//! | when | what the server calls | from |
+//! |---|---|---|
+//! | before [`kernel::supervisor::run`]'s first fork, in `make` | [`kernel::io::on_completion`] with a function that calls [`Storage::complete`]; then [`Storage::create_tables`]; then [`Relations::make`](relation::Relations::make) | the supervisor |
+//! | `Service::start`, before anybody is let in | [`Storage::start`]: a new database is made, or the last one recovered. If [`Recovered::new`], the catalog is written now: [`Storage::create_relation_as`] with numbers below [`counter::FIRST_REL`], rows, [`Relations::commit`](relation::Relations::commit) | the background host |
+//! | `Service::background` | [`TASKS`] | |
+//! | `Service::run_background(n)` | [`Relations::run_task`](relation::Relations::run_task) with `n`, a [`vacuum::Catalog`] and the vacuum's settings; it returns when the server stops | a session of the background host each |
+//! | a statement | [`Transactions::snapshot`], [`Relations::heap`](relation::Relations::heap), [`Relations::btree`](relation::Relations::btree) …, [`Transactions::release`] | the session |
+//! | the end of a transaction | [`Relations::commit`](relation::Relations::commit), or [`Relations::abort`](relation::Relations::abort); never those of [`Storage`], which know nothing of files that were noted | the session |
+//! | `Service::close`, however the session ended | [`Relations::end_session`](relation::Relations::end_session); twice does no harm | whoever closes it, as that session |
+//! | `Service::stop`, after the last session | [`Storage::stop`]: the last checkpoint. An error is to be reported; the next start recovers | the background host |
+//! | a setting changes | [`Storage::set_limits`] | anybody |
+//!
+//! What the layer above owes: whoever reads or changes a table, or one of its indexes, holds a lock of it
+//! ([`txn::LockKey::relation`], at least *access share*), because its end may be cut off and its storage dropped under *access
+//! exclusive*; a snapshot is held as long as places that it found are used; a new version that is not hot is entered into every index.
 //!
 //! What this does not do: parse, plan, encode values, speak to clients.
 #![forbid(unsafe_code)]
@@ -92,8 +112,10 @@ impl Default for Config {
     }
 }
 
-/// The background tasks, in the order of the numbers that [`Storage::run_task`] takes.
-pub const TASKS: &[&str] = &["page cleaner", "checkpointer", "log writer"];
+/// The background tasks, in the order of the numbers that [`relation::Relations::run_task`] takes.
+pub const TASKS: &[&str] = &["page cleaner", "checkpointer", "log writer", "vacuum"];
+/// The last of them, which needs to know the tables.
+const TASK_VACUUM: usize = 3;
 
 /// How long the log writer sleeps when there is nothing to flush.
 const LOG_WRITER_PAUSE_NS: u64 = 200_000_000;
@@ -155,12 +177,23 @@ impl Storage {
         self.make_checkpoint(Pace::Last)
     }
 
-    /// Runs one of the [`TASKS`] until the server stops.
+    /// Runs one of the [`TASKS`] until the server stops. The vacuum is [`relation::Relations::run_task`]'s: here, without tables, only the
+    /// transaction map is kept small.
     pub fn run_task(&'static self, task: usize) {
         match task {
             0 => self.pool.run_cleaner(),
             1 => self.run_checkpointer(),
+            TASK_VACUUM => self.run_map_truncation(),
             _ => self.run_log_writer(),
+        }
+    }
+
+    fn run_map_truncation(&self) {
+        while !session::stopping() {
+            if let Err(error) = self.transactions.truncate_map() {
+                eprintln!("gearbox: the map of transactions cannot be compressed yet: {error}");
+            }
+            wait::wait(Event::VacuumMain, 0, Some(clock::now() + LOG_WRITER_PAUSE_NS));
         }
     }
 

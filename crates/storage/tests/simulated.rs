@@ -10,7 +10,7 @@
 mod support;
 
 use kernel::config::{EngineKind, Sessions};
-use kernel::engine::sim::{self, Broken, DiskFaults, Failure, Options, Report, Scenario, SimConn};
+use kernel::engine::sim::{self, DiskFaults, Failure, Options, Report, Scenario, SimConn};
 use kernel::session::Service;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -47,10 +47,7 @@ fn ask(client: &mut SimConn, line: &str) -> Option<String> {
     if !client.is_connected() {
         client.connect_patiently();
     }
-    match client.ask(line) {
-        Ok(answer) => Some(answer),
-        Err(Broken::Refused | Broken::Reset | Broken::Closed | Broken::TimedOut) => None,
-    }
+    client.ask(line).ok()
 }
 
 /// Asks again until there is an answer: for what may be carried out twice.

@@ -160,7 +160,8 @@ impl Builder {
         let fits = bytes <= view.free_space() && (used + bytes <= FILL || view.count() < 3);
         if fits {
             let position = view.count();
-            return BtreePageMut::new(&mut self.levels[level].bytes).insert(position, &Entry::internal(key, tid, child));
+            return BtreePageMut::new(&mut self.levels[level].bytes)
+                .insert(position, &Entry::internal(key, tid, child));
         }
         if view.free_space() >= LEAF_ENTRY_BYTES + key.len() {
             // The separator moves up; its child begins the next page.

@@ -83,7 +83,11 @@ impl Btree {
 
     /// The leaf that `point` belongs to, latched to be read by `look`.
     #[inline]
-    pub(super) fn at_leaf<R>(&self, point: Point<'_>, look: impl FnOnce(&PageRef<'_>, BtreePage<'_>) -> R) -> Result<R> {
+    pub(super) fn at_leaf<R>(
+        &self,
+        point: Point<'_>,
+        look: impl FnOnce(&PageRef<'_>, BtreePage<'_>) -> R,
+    ) -> Result<R> {
         let mut pinned = self.descend(point, 0)?;
         for _ in 0..STEPS_MAX {
             let page = pinned.read();

@@ -150,8 +150,7 @@ impl Btree {
             if !means.may_split {
                 return Ok(Step::NeedsPages(if view.has(ROOT) { 2 } else { 1 }));
             }
-            let killed: Vec<u16> =
-                (0..view.count()).filter(|&at| view.is_killed(at)).map(|at| at as u16).collect();
+            let killed: Vec<u16> = (0..view.count()).filter(|&at| view.is_killed(at)).map(|at| at as u16).collect();
             if !killed.is_empty() {
                 let record = BtreeDelete { page: page.id(), positions: Cow::Owned(killed) };
                 buffer::log(&mut means.room, own, 0, &record, [&mut page], |[bytes]| record.apply(bytes))?;
@@ -182,9 +181,7 @@ pub(super) fn passes(page: &PageMut<'_>, view: BtreePage<'_>) -> Result<std::res
         return Ok(Err(Step::Finish(page.id().block)));
     }
     match view.right() {
-        NO_BLOCK => {
-            Err(damaged(page, format_args!("the last page of a level does not cover all that is after it")))
-        }
+        NO_BLOCK => Err(damaged(page, format_args!("the last page of a level does not cover all that is after it"))),
         right => Ok(Ok(right)),
     }
 }

@@ -48,9 +48,6 @@ pub mod split;
 pub mod unique;
 pub mod verify;
 
-#[cfg(test)]
-mod tests;
-
 pub use build::Built;
 pub use insert::Inserted;
 pub use lookup::Matches;

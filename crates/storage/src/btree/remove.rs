@@ -83,10 +83,8 @@ impl Btree {
         let pinned = self.pin(block)?;
         let mut page = pinned.write();
         let view = tree_page(&page)?;
-        let positions: Vec<u16> = (0..view.count())
-            .filter(|&at| dead.binary_search(&view.tid(at)).is_ok())
-            .map(|at| at as u16)
-            .collect();
+        let positions: Vec<u16> =
+            (0..view.count()).filter(|&at| dead.binary_search(&view.tid(at)).is_ok()).map(|at| at as u16).collect();
         if !positions.is_empty() && view.is_leaf() {
             removed.entries += positions.len() as u64;
             removed.left = removed.left.saturating_sub(positions.len() as u64);
@@ -229,4 +227,3 @@ impl Btree {
         Ok(None)
     }
 }
-

@@ -224,7 +224,6 @@ impl Btree {
         cursor.next = Next::End;
         self.mark_killed(cursor)
     }
-
 }
 
 impl Cursor {

@@ -48,7 +48,7 @@ impl Drop for Spare {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// In the tree, or about to be.
-    InUse,
+    Taken,
     /// Free, but somebody may still come by.
     Later,
     Free,
@@ -67,7 +67,7 @@ impl Btree {
                     break;
                 }
                 Use::Later => later.push(block),
-                Use::InUse => {}
+                Use::Taken => {}
             }
         }
         for block in later {
@@ -91,7 +91,7 @@ impl Btree {
             match self.use_of(&pinned) {
                 Use::Free => return Ok(Some(pinned)),
                 Use::Later => self.relations.note_free_block(self.rel, block)?,
-                Use::InUse => {}
+                Use::Taken => {}
             }
         }
         Ok(None)
@@ -100,18 +100,18 @@ impl Btree {
     pub(super) fn use_of(&self, pinned: &Pinned) -> Use {
         // The map and the look at old blocks can both lead to one block; whoever came first has it pinned.
         if !pinned.is_only_pin() {
-            return Use::InUse;
+            return Use::Taken;
         }
-        let Some(page) = pinned.try_read() else { return Use::InUse };
+        let Some(page) = pinned.try_read() else { return Use::Taken };
         if header::is_new(&page) {
             return Use::Free;
         }
         if header::page_type(&page) != Some(PageType::Btree) {
-            return Use::InUse;
+            return Use::Taken;
         }
         let view = BtreePage::new(&page);
         if !view.has(DELETED) {
-            return Use::InUse;
+            return Use::Taken;
         }
         let transactions = self.relations.transactions;
         if view.deleted_xid() < transactions.horizon_cached().xid { Use::Free } else { Use::Later }

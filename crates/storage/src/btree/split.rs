@@ -163,14 +163,19 @@ impl Btree {
                 record.apply_left(left)?;
                 record.apply_right(right)
             }),
-            Some(child) => {
-                buffer::log(room, own, 0, &record, [page, left_page, right_page, child], |[root, left, right, child]| {
+            Some(child) => buffer::log(
+                room,
+                own,
+                0,
+                &record,
+                [page, left_page, right_page, child],
+                |[root, left, right, child]| {
                     record.apply_root(root)?;
                     record.apply_left(left)?;
                     record.apply_right(right)?;
                     record.apply_finished(child)
-                })
-            }
+                },
+            ),
         }?;
         left_spare.use_up();
         right_spare.use_up();

@@ -6,8 +6,9 @@
 use super::{Heap, Reader, view};
 use crate::buffer::PageRef;
 use crate::page::Tid;
+use crate::page::heap::row::{HEAP_ONLY, ROW_FLAGS, XMIN_ABORTED};
 use crate::page::heap::{Fate, HeapPage, Version};
-use crate::page::heap::row::ROW_FLAGS;
+use crate::relation::row::Count;
 use base::Result;
 
 /// What there was behind a place.
@@ -70,12 +71,7 @@ impl Heap {
     /// Looks at the very version at a place, if the snapshot sees it.
     ///
     /// Errors: those of [`crate::Pool::pin`].
-    pub fn fetch_version<R>(
-        &self,
-        reader: &Reader<'_>,
-        tid: Tid,
-        look: impl FnOnce(&[u8]) -> R,
-    ) -> Result<Option<R>> {
+    pub fn fetch_version<R>(&self, reader: &Reader<'_>, tid: Tid, look: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         if tid.block >= self.blocks()? {
             return Ok(None);
         }
@@ -101,8 +97,22 @@ impl Heap {
             && let Some(at) = heap.flags_offset(slot)
         {
             page.set_hints(at, seen.hints);
+            if seen.hints & XMIN_ABORTED != 0 {
+                self.count_left(version);
+            }
         }
         seen.visible
+    }
+
+    /// A row's first version was found to be an aborted transaction's: nobody counted it. Versions that updates make are counted when
+    /// they are made.
+    #[cold]
+    fn count_left(&self, version: &Version<'_>) {
+        if !version.has(HEAP_ONLY)
+            && let Some(row) = self.relations.row_if_used(self.rel)
+        {
+            row.count(Count::Left(1));
+        }
     }
 
     /// True if nobody sees any version of the chain, now or later.

@@ -103,7 +103,8 @@ impl Heap {
             Some(heap) => (heap.slot_count(), heap.hole()),
             None => (0, PAGE_SIZE - HEAP_HEADER_BYTES),
         };
-        let is_vacant = |slot: &u16| heap.is_some_and(|heap| matches!(heap.slot(*slot), crate::page::heap::Slot::Unused));
+        let is_vacant =
+            |slot: &u16| heap.is_some_and(|heap| matches!(heap.slot(*slot), crate::page::heap::Slot::Unused));
         let reused = (0..count).filter(is_vacant).map(|slot| (slot, 0));
         let slots = reused.chain((count..MAX_SLOTS as u16).map(|slot| (slot, SLOT_BYTES)));
         let mut placed = Vec::new();
@@ -133,9 +134,8 @@ impl Heap {
 fn vacant_slot(page: &PageMut<'_>) -> Result<u16> {
     match view(page)? {
         None => Ok(0),
-        Some(heap) => heap
-            .vacant_slot()
-            .ok_or_else(|| crate::page::misfit(page, format_args!("it was found to have room, and all slots are taken"))),
+        Some(heap) => heap.vacant_slot().ok_or_else(|| {
+            crate::page::misfit(page, format_args!("it was found to have room, and all slots are taken"))
+        }),
     }
 }
-

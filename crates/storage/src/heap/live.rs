@@ -51,10 +51,7 @@ impl Heap {
             flags & yes != 0
                 || (flags & no == 0
                     && (xid == own
-                        || matches!(
-                            self.relations.transactions.status(xid),
-                            Status::Committed(_) | Status::Ancient
-                        )))
+                        || matches!(self.relations.transactions.status(xid), Status::Committed(_) | Status::Ancient)))
         };
         let ended = version.xmax().0 != 0 && committed(version.xmax(), XMAX_COMMITTED, XMAX_ABORTED);
         !ended && committed(version.xmin(), XMIN_COMMITTED, XMIN_ABORTED)

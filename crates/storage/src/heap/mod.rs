@@ -47,9 +47,6 @@ pub mod scan;
 pub mod update;
 pub mod verify;
 
-#[cfg(test)]
-mod tests;
-
 pub use claim::Outcome;
 pub use command::CommandPairs;
 pub use fetch::Fetched;
@@ -57,8 +54,8 @@ pub use lock::RowWait;
 pub use scan::{Batch, Scan};
 pub use update::Changes;
 
-use crate::page::heap::HeapPage;
 use crate::page::header::{self, PageType};
+use crate::page::heap::HeapPage;
 use crate::page::{PAGE_SIZE, PageBytes, Tid, damaged};
 use crate::relation::Relations;
 use crate::txn::Snapshot;

@@ -80,7 +80,8 @@ impl Heap {
             |version| {
                 let fate = transactions.fate(version, horizon);
                 // All others that have a mark of an aborted transaction go, or are revived.
-                if fate == Fate::Keep && version.xmax().0 != 0 && transactions.status(version.xmax()) == Status::Aborted {
+                if fate == Fate::Keep && version.xmax().0 != 0 && transactions.status(version.xmax()) == Status::Aborted
+                {
                     kept(version.xmax());
                 }
                 fate

@@ -13,13 +13,13 @@ use super::claim::{Outcome, Queue, Verdict, identity};
 use super::prune::PRUNE_ROOM;
 use super::{Heap, Writer, view};
 use crate::buffer::{self, PageMut};
-use crate::page::heap::{HeapPageMut, RowDelta, Roots, check_row_size};
+use crate::page::heap::{HeapPageMut, Roots, RowDelta, check_row_size};
 use crate::page::{Tid, header};
 use crate::relation::place::PageClass;
 use crate::relation::row::Count;
 use crate::txn::Strength;
 use crate::wal::Room;
-use crate::wal::record::{HeapUpdate, HeapUpdateAway, RECORD_INIT, RECORD_HEADER_BYTES};
+use crate::wal::record::{HeapUpdate, HeapUpdateAway, RECORD_HEADER_BYTES, RECORD_INIT};
 use base::{PageId, Result, Xid};
 
 /// What an update changes, as far as it concerns others.

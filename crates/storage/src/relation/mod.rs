@@ -143,6 +143,12 @@ impl Relations {
         }
     }
 
+    /// The relation's row, if it has one: for counts that nobody waits for.
+    pub(crate) fn row_if_used(&self, rel: RelId) -> Option<&'static Row> {
+        let index = self.files.find(rel)?.hints()[HINT].load(Acquire).checked_sub(1)?;
+        Some(self.rows.get(index as usize))
+    }
+
     #[cold]
     fn add(&self, file: &'static Relation) -> Result<&'static Row> {
         let hint = &file.hints()[HINT];
@@ -201,8 +207,7 @@ impl Relations {
 
     /// What was counted of a relation since the start; none if it was not used.
     pub fn usage_of(&self, rel: RelId) -> Option<RelationUsage> {
-        let index = self.files.find(rel)?.hints()[HINT].load(Acquire).checked_sub(1)?;
-        Some(self.rows.get(index as usize).usage())
+        self.row_if_used(rel).map(Row::usage)
     }
 
     /// Every relation that was used since the start, with what was counted of it.

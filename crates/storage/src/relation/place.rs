@@ -15,11 +15,11 @@
 //! 2. Blocks are added in runs that grow with the relation; what is not used at once is noted as free.
 //! 3. A bulk load keeps its run to itself until it ends, and fills pages in order.
 
-use super::row::Row;
 use super::Relations;
+use super::row::Row;
 use crate::buffer::Pinned;
-use crate::page::heap::{HEAP_HEADER_BYTES, HeapPage, MAX_SLOTS, SLOT_BYTES, footprint};
 use crate::page::header::{self, PageType};
+use crate::page::heap::{HEAP_HEADER_BYTES, HeapPage, MAX_SLOTS, SLOT_BYTES, footprint};
 use crate::page::{PAGE_SIZE, PageBytes};
 use base::{PageId, RelId, Result};
 use kernel::session;
@@ -138,10 +138,10 @@ impl Relations {
         let me = session::current_id().0;
         let blocks = self.files.blocks(rel)?;
         let usable = |block: u32| block < blocks && Some(block) != search.avoid;
-        if !std::mem::replace(&mut search.target_tried, true) {
-            if let Some(block) = row.target(me).filter(|&block| usable(block)) {
-                return Ok(Some(block));
-            }
+        if !std::mem::replace(&mut search.target_tried, true)
+            && let Some(block) = row.target(me).filter(|&block| usable(block))
+        {
+            return Ok(Some(block));
         }
         while search.tries < TRIES_MAX {
             search.tries += 1;

@@ -67,9 +67,11 @@ pub struct RelationUsage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Count {
     Inserted(u64),
-    Updated { hot: bool },
+    Updated {
+        hot: bool,
+    },
     Deleted,
-    /// Versions that an abort leaves, or that a session found to be left.
+    /// Versions that an abort has left, as far as somebody came by and saw.
     Left(u64),
     Pruned(u64),
 }

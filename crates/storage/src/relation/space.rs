@@ -211,7 +211,7 @@ impl SpaceMap {
 
     /// What is noted of a block.
     #[cfg(test)]
-    fn get(&self, root: &AtomicU64, block: u32) -> u8 {
+    pub(super) fn get(&self, root: &AtomicU64, block: u32) -> u8 {
         let Some((mut height, mut chunk)) = Root(root.load(Acquire)).parts() else { return 0 };
         if block as u64 >= span(height) {
             return 0;
@@ -334,7 +334,8 @@ impl SpaceMap {
         let _latch = self.shared.latch.lock(Mode::Exclusive, Event::RelationLatch);
         let words = self.taken.len();
         let from = self.shared.next.load(Relaxed) as usize;
-        let word = (0..words).map(|step| (from + step) % words).find(|&word| self.taken[word].load(Relaxed) != u64::MAX)?;
+        let word =
+            (0..words).map(|step| (from + step) % words).find(|&word| self.taken[word].load(Relaxed) != u64::MAX)?;
         let chunk = word * 64 + self.taken[word].load(Relaxed).trailing_ones() as usize;
         self.chunks.back(chunk, 1).ok()?;
         self.taken[word].fetch_or(1 << (chunk % 64), AcqRel);

@@ -58,7 +58,8 @@ impl Relations {
         row.files.fetch_add(1, Relaxed);
         let number = row.next.fetch_add(1, Relaxed) as u64 & 0xFF_FFFF;
         let name = FileName::new(Kind::Temp, (me.0 as u64) << 24 | number);
-        let made = io::remove(name).and_then(|_| io::create(name, 0)).and_then(|()| Pages::new(Owner::WorkMemory, PIECE));
+        let made =
+            io::remove(name).and_then(|_| io::create(name, 0)).and_then(|()| Pages::new(Owner::WorkMemory, PIECE));
         match made {
             Ok(pages) => Ok(Spill { row, name, pages, held: 0, written: 0 }),
             Err(error) => {

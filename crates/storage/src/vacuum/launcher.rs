@@ -102,8 +102,18 @@ impl Relations {
         }
     }
 
+    /// Runs one of storage's background tasks ([`crate::TASKS`]) until the server stops; `catalog` and `settings` are for the vacuum.
+    pub fn run_task(&'static self, task: usize, catalog: &dyn Catalog, settings: impl FnMut() -> Settings) {
+        match task {
+            crate::TASK_VACUUM => self.run_vacuum(catalog, settings),
+            task => self.storage().run_task(task),
+        }
+    }
+
     /// One round over all tables. Answers how many were vacuumed.
     pub fn vacuum_round(&'static self, catalog: &dyn Catalog, settings: &Settings) -> Result<u32> {
+        // Before the tables: who aborts in one that is not among them has, or gets, an id at or above this.
+        let known = self.transactions.renew_horizon().xid;
         let tables = catalog.tables()?;
         let mut done = 0;
         for table in &tables {
@@ -116,15 +126,15 @@ impl Relations {
         }
         self.transactions.truncate_map()?;
         let heaps: Vec<RelId> = tables.iter().map(|table| table.heap).collect();
-        self.purge_aborted(&heaps)?;
+        self.purge_aborted(&heaps, known)?;
         if self.transactions.usage().map.bits >= ABORTED_SEGMENTS_MAX {
             let horizon = self.transactions.horizon_cached().xid;
             for table in &tables {
-                if !session::stopping() && self.row(table.heap)?.clean_below() + segment() < horizon.0 {
+                if !session::stopping() && self.clean_below(table.heap)?.0.saturating_add(segment()) < horizon.0 {
                     done += self.vacuum_one(catalog, table, settings)? as u32;
                 }
             }
-            self.purge_aborted(&heaps)?;
+            self.purge_aborted(&heaps, known)?;
         }
         Ok(done)
     }

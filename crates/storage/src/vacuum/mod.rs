@@ -25,8 +25,5 @@
 pub mod launcher;
 pub mod table;
 
-#[cfg(test)]
-mod tests;
-
 pub use launcher::{Catalog, Settings, Table};
 pub use table::{Options, Report};

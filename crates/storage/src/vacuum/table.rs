@@ -10,8 +10,8 @@
 use crate::buffer::{self, ScanRing};
 use crate::heap::Heap;
 use crate::heap::prune::PRUNE_ROOM;
-use crate::page::heap::{HeapPage, HeapPageMut, Roots, Slot};
 use crate::page::header::{self, PageType};
+use crate::page::heap::{HeapPage, HeapPageMut, Roots, Slot};
 use crate::page::{PageBytes, Tid, damaged};
 use crate::relation::Relations;
 use crate::relation::place::PageClass;
@@ -19,7 +19,7 @@ use crate::relation::row::Row;
 use crate::txn::lock::{LockScope, LockWait};
 use crate::txn::{Horizon, LockKey, LockMode, Snapshot};
 use crate::wal::record::{HeapReclaim, RECORD_HEADER_BYTES};
-use base::{PageId, RelId, Result, Xid};
+use base::{PageId, RelId, Result, Xid, sqlstate};
 use kernel::clock::{self, Nanos};
 use kernel::wait::{self, Event, Woken};
 use std::borrow::Cow;
@@ -113,14 +113,25 @@ impl Relations {
         Ok(report)
     }
 
-    /// Lets the transaction map forget aborted transactions of which no table has anything left: `heaps` are all of them. Answers how
-    /// many of the map's segments went.
-    pub fn purge_aborted(&self, heaps: &[RelId]) -> Result<u32> {
-        let mut clean_below = self.transactions.horizon_cached().xid;
+    /// Lets the transaction map forget aborted transactions of which no table has anything left. `heaps` are all tables that there
+    /// are, as somebody has found out who had looked at the horizon before, which was `known`: a table that was made since has nothing of
+    /// transactions below that. Answers how many of the map's segments went.
+    pub fn purge_aborted(&self, heaps: &[RelId], known: Xid) -> Result<u32> {
+        let mut clean_below = self.transactions.horizon_cached().xid.min(known);
         for &heap in heaps {
-            clean_below = clean_below.min(Xid(self.row(heap)?.clean_below()));
+            clean_below = clean_below.min(self.clean_below(heap)?);
         }
-        Ok(self.transactions.forget_aborted(clean_below))
+        // A database without a table is one whose catalog could not be read.
+        Ok(if heaps.is_empty() { 0 } else { self.transactions.forget_aborted(clean_below) })
+    }
+
+    /// Aborted transactions below this have left nothing in a table; nobody has in one that is gone.
+    pub(super) fn clean_below(&self, heap: RelId) -> Result<Xid> {
+        match self.row(heap) {
+            Ok(row) => Ok(Xid(row.clean_below())),
+            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_FILE => Ok(Xid(u64::MAX)),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -1,1 +1,2 @@
-use crate::runner::Test; pub fn tests(_tests: &mut Vec<Test>) {}
+use crate::runner::Test;
+pub fn tests(_tests: &mut Vec<Test>) {}

@@ -98,6 +98,10 @@ pub fn serve_if_asked() -> Option<i32> {
     if words[8] != "-" {
         assert!(kernel::fault::plant(words[8]), "no such bug");
     }
+    // As the real server does: the lock is every process's of the server, and held until the last of them has ended, with all that it
+    // was writing. A server that is started right after another one was killed waits for that.
+    let lock = std::fs::File::create(Path::new(words[7]).join("lock")).expect("a file to be locked");
+    lock.lock().expect("the directory is locked");
     let make = || {
         kernel::io::on_completion(storage::Storage::complete);
         StorageService::make(&storage, true)

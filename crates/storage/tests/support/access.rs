@@ -9,6 +9,9 @@
 //! | `load FROM TO VALUE` | rows in bulk | `ok` |
 //! | `get KEY` | by the unique index | `row VALUE COUNT`, `none` |
 //! | `set KEY VALUE`, `bump KEY`, `move KEY TO` | changes the indexed value; the count; the key | `ok`, `none` |
+//! | `add KEY AMOUNT`, `addv KEY AMOUNT` | adds to the count; to the indexed value | `ok`, `none` |
+//! | `sum FROM TO` | counts and values of the keys of a range, and how many there are | `sum COUNT VALUE ROWS` |
+//! | `trace` | from now on answers end with ` @` and the snapshot of the statement, or the position of the commit | `ok` |
 //! | `delete KEY` | | `ok`, `none` |
 //! | `lock KEY STRENGTH [nowait]` | one to four | `row VALUE COUNT`, `none` |
 //! | `all`, `range FROM TO fwd|bwd`, `values FROM TO` | | `rows KEY:VALUE:COUNT ...` |
@@ -18,23 +21,25 @@
 //! | `pages` | | `pages HEAP INDEX INDEX` |
 //! | `build` | makes both indexes anew | `built ENTRIES LEVELS` |
 //! | `tpcb COUNT SEED KEYS` | so many transactions of three updates and an insert | `done N` |
-//! | `drop`, `checkpoint`, `usage`, `horizon` | | |
+//! | `round` | a round of the launcher over this one table | `round N` |
+//! | `locktime MS`, `watch` | how long to wait for locks; the background vacuum knows the table | `ok` |
+//! | `drop`, `checkpoint`, `usage`, `horizon`, `stat` | | |
 //!
 //! An error is answered by `error SQLSTATE message`, and aborts the open transaction.
 
-use crate::runner::Test;
-use crate::server::{Directory, MODELS, Server, Setup};
-use crate::table::{Row, Statement, Table, key_of};
+use super::table::{Row, Statement, Table, key_of};
 use base::{Error, RelId, Result, sqlstate};
 use kernel::clock;
 use kernel::region::arena::ArenaVec;
 use kernel::session::{End, Next, Service, Session, interrupt_error};
 use std::fmt::Write as _;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use storage::btree::{Direction, Sorter};
 use storage::heap::{Isolation, RowWait};
 use storage::relation::Relations;
-use storage::txn::{LockKey, Snapshot, Strength};
+use storage::txn::lock::{LockScope, LockWait};
+use storage::txn::{LockKey, LockMode, Snapshot, Strength};
 use storage::vacuum::{Catalog, Options, Report, Settings};
 use storage::{Config, Durability, Storage};
 
@@ -45,6 +50,9 @@ const PATIENCE_NS: u64 = 20_000_000_000;
 pub struct AccessService {
     storage: &'static Storage,
     relations: &'static Relations,
+    /// The storages of the table that the background vacuum knows.
+    watched: &'static [AtomicU32],
+    say: bool,
 }
 
 /// What a session keeps between requests.
@@ -56,30 +64,51 @@ struct State {
     snapshot: Option<Snapshot>,
     command: u32,
     pairs: ArenaVec<(u32, u32)>,
+    /// How long commands wait for locks.
+    patience_ns: u64,
+    /// Answers end with a position: of the last statement's snapshot, or of the commit.
+    trace: bool,
+    position: u64,
 }
 
-/// What the launcher is told; a table per session that has said `watch`.
-struct Tables(Vec<storage::vacuum::Table>);
+/// What the launcher is told: the table that a session has named by `watch`, if one has.
+struct Watched(&'static [AtomicU32]);
 
-impl Catalog for Tables {
+impl Catalog for Watched {
     fn tables(&self) -> Result<Vec<storage::vacuum::Table>> {
-        Ok(self.0.clone())
+        let rels: Vec<RelId> = self.0.iter().map(|word| RelId(word.load(Relaxed))).collect();
+        let known = rels.iter().all(|rel| rel.0 != 0);
+        Ok(if known { vec![one_table(&rels)] } else { Vec::new() })
     }
 
     fn is_current(&self, _table: &storage::vacuum::Table) -> Result<bool> {
         Ok(true)
     }
+}
 
-    fn vacuumed(&self, table: &storage::vacuum::Table, report: &Report) {
-        println!("vacuumed {} {report:?}", table.heap);
+/// A catalog of one table.
+struct OneTable(storage::vacuum::Table);
+
+impl Catalog for OneTable {
+    fn tables(&self) -> Result<Vec<storage::vacuum::Table>> {
+        Ok(vec![self.0.clone()])
     }
+
+    fn is_current(&self, _table: &storage::vacuum::Table) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+fn one_table(rels: &[RelId]) -> storage::vacuum::Table {
+    storage::vacuum::Table { oid: rels[0].0, heap: rels[0], indexes: rels[1..].to_vec(), rows: None }
 }
 
 impl AccessService {
     /// Makes storage's tables.
-    pub fn make(config: &Config, _say: bool) -> Result<AccessService> {
+    pub fn make(config: &Config, say: bool) -> Result<AccessService> {
         let storage = Storage::create_tables(config)?;
-        Ok(AccessService { storage, relations: Relations::make(storage) })
+        let watched = kernel::region::table("watched table", 3);
+        Ok(AccessService { storage, relations: Relations::make(storage), watched, say })
     }
 }
 
@@ -94,7 +123,17 @@ impl Service for AccessService {
         }
         if session.state::<State>().is_none() {
             let pairs = ArenaVec::new_in(session.arena());
-            let state = State { rels: [RelId(0); 3], padding: 0, open: None, snapshot: None, command: 1, pairs };
+            let state = State {
+                rels: [RelId(0); 3],
+                padding: 0,
+                open: None,
+                snapshot: None,
+                command: 1,
+                pairs,
+                patience_ns: PATIENCE_NS,
+                trace: false,
+                position: 0,
+            };
             if session.set_state(state).is_err() {
                 return Next::Close;
             }
@@ -104,6 +143,7 @@ impl Service for AccessService {
             session.consume(at + 1);
             let state = session.state::<State>().expect("it was set");
             let mut answer = match self.run(state, &line) {
+                Ok(answer) if state.trace => format!("{answer} @{}", state.position),
                 Ok(answer) => answer,
                 Err(error) => {
                     self.end(state);
@@ -134,12 +174,15 @@ impl Service for AccessService {
     }
 
     fn run_background(&self, task: usize) {
-        self.storage.run_task(task);
+        let settings = || Settings { nap_ns: 100_000_000, rest_ns: 0, ..Settings::default() };
+        self.relations.run_task(task, &Watched(self.watched), settings);
     }
 
     fn start(&self) -> Result<()> {
         let found = self.storage.start()?;
-        println!("recovered {found:?}");
+        if self.say {
+            println!("recovered {found:?}");
+        }
         Ok(())
     }
 
@@ -181,11 +224,7 @@ impl AccessService {
     }
 
     /// Runs `work` as a statement of the session's transaction, or as one of its own.
-    fn statement<R>(
-        &self,
-        state: &mut State,
-        work: impl FnOnce(&Table, &mut Statement<'_>) -> Result<R>,
-    ) -> Result<R> {
+    fn statement<R>(&self, state: &mut State, work: impl FnOnce(&Table, &mut Statement<'_>) -> Result<R>) -> Result<R> {
         let table = Table::new(self.relations, state.rels, state.padding);
         let transactions = self.storage.transactions;
         let isolation = state.open.unwrap_or(Isolation::ReadCommitted);
@@ -197,9 +236,15 @@ impl AccessService {
         if isolation == Isolation::RepeatableRead {
             state.snapshot = Some(base);
         }
+        state.position = base.lsn.0;
         state.command += 1;
         let snapshot = base.at_command(own, state.command);
-        let deadline = Some(clock::now() + PATIENCE_NS);
+        let deadline = Some(clock::now() + state.patience_ns);
+        if state.rels[0].0 != 0 {
+            // What the layer above owes (see the head of storage): nobody cuts or drops what is in use.
+            let key = LockKey::relation(state.rels[0].0);
+            transactions.lock(key, LockMode::RowExclusive, LockScope::Transaction, LockWait::Forever)?;
+        }
         let mut statement = Statement { snapshot, isolation, pairs: &mut state.pairs, deadline };
         let result = work(&table, &mut statement)?;
         if isolation == Isolation::ReadCommitted {
@@ -234,7 +279,19 @@ impl AccessService {
             }
             "commit" => {
                 self.end(state);
-                self.relations.commit(Durability::Waited)?;
+                state.position = self.relations.commit(Durability::Waited)?.map_or(0, |position| position.0);
+                "ok".to_string()
+            }
+            "trace" => {
+                state.trace = true;
+                "ok".to_string()
+            }
+            "locktime" => {
+                state.patience_ns = number(1)? as u64 * 1_000_000;
+                "ok".to_string()
+            }
+            "watch" => {
+                self.watched.iter().zip(state.rels).for_each(|(word, rel)| word.store(rel.0, Relaxed));
                 "ok".to_string()
             }
             "abort" => {
@@ -259,9 +316,11 @@ impl AccessService {
             }
             "set" => {
                 let (key, value) = (number(1)?, number(2)?);
-                done(self.statement(state, |table, statement| {
-                    table.update(statement, key, |row| Row { value, ..*row })
-                })?)
+                done(
+                    self.statement(state, |table, statement| {
+                        table.update(statement, key, |row| Row { value, ..*row })
+                    })?,
+                )
             }
             "bump" => {
                 let key = number(1)?;
@@ -269,11 +328,25 @@ impl AccessService {
                     table.update(statement, key, |row| Row { count: row.count + 1, ..*row })
                 })?)
             }
+            "add" => {
+                let (key, amount) = (number(1)?, number(2)?);
+                done(self.statement(state, |table, statement| {
+                    table.update(statement, key, |row| Row { count: row.count + amount, ..*row })
+                })?)
+            }
+            "addv" => {
+                let (key, amount) = (number(1)?, number(2)?);
+                done(self.statement(state, |table, statement| {
+                    table.update(statement, key, |row| Row { value: row.value + amount, ..*row })
+                })?)
+            }
             "move" => {
                 let (key, to) = (number(1)?, number(2)?);
-                done(self.statement(state, |table, statement| {
-                    table.update(statement, key, |row| Row { key: to, ..*row })
-                })?)
+                done(
+                    self.statement(state, |table, statement| {
+                        table.update(statement, key, |row| Row { key: to, ..*row })
+                    })?,
+                )
             }
             "delete" => {
                 let key = number(1)?;
@@ -285,8 +358,15 @@ impl AccessService {
                 let wait = if words.get(3) == Some(&"nowait") { RowWait::Never } else { RowWait::Wait };
                 found(self.statement(state, |table, statement| table.lock(statement, key, strength, wait))?)
             }
-            "all" => {
-                listed(self.statement(state, |table, statement| table.scan(statement))?.into_values())
+            "all" => listed(self.statement(state, |table, statement| table.scan(statement))?),
+            "sum" => {
+                let (from, to) = (number(1)?, number(2)?);
+                let rows = self.statement(state, |table, statement| table.scan(statement))?;
+                let sum = rows
+                    .iter()
+                    .filter(|row| (from..to).contains(&row.key))
+                    .fold((0, 0, 0), |sum, row| (sum.0 + row.count, sum.1 + row.value, sum.2 + 1));
+                format!("sum {} {} {}", sum.0, sum.1, sum.2)
             }
             "count" => {
                 format!("count {}", self.statement(state, |table, statement| table.scan(statement))?.len())
@@ -316,15 +396,20 @@ impl AccessService {
                 let cut = Some(LockKey::relation(state.rels[0].0));
                 let memory = if words.get(1) == Some(&"small") { 64 } else { 1 << 20 };
                 let options = Options { memory, cut, ..Options::default() };
-                let report = self.relations.vacuum(state.rels[0], &state.rels[1..], options)?;
-                self.relations.purge_aborted(&state.rels[..1])?;
+                let known = self.storage.transactions.renew_horizon().xid;
+                let key = LockKey::relation(state.rels[0].0);
+                let mode = LockMode::ShareUpdateExclusive;
+                self.storage.transactions.lock(key, mode, LockScope::Session, LockWait::Forever)?;
+                let report = self.relations.vacuum(state.rels[0], &state.rels[1..], options);
+                self.storage.transactions.unlock(key, mode);
+                let report = report?;
+                self.relations.purge_aborted(&state.rels[..1], known)?;
                 let Report { removed, reclaimed, entries, live, pages, cut, .. } = report;
                 format!("vacuumed {removed} {reclaimed} {entries} {live} {pages} {cut}")
             }
             "round" => {
-                let table =
-                    storage::vacuum::Table { oid: 1, heap: state.rels[0], indexes: state.rels[1..].to_vec(), rows: None };
-                format!("round {}", self.relations.vacuum_round(&Tables(vec![table]), &Settings::default())?)
+                let catalog = OneTable(one_table(&state.rels));
+                format!("round {}", self.relations.vacuum_round(&catalog, &Settings::default())?)
             }
             "pages" => {
                 let [heap, key, value] = state.rels.map(|rel| self.relations.blocks(rel));
@@ -337,7 +422,9 @@ impl AccessService {
             }
             "lookups" => self.lookups(state, number(1)?, number(2)?)?,
             "drop" => {
-                self.statement(state, |table, _| table.rels().into_iter().try_for_each(|rel| self.relations.drop_at_commit(rel)))?;
+                self.statement(state, |table, _| {
+                    table.rels().into_iter().try_for_each(|rel| self.relations.drop_at_commit(rel))
+                })?;
                 "ok".to_string()
             }
             "checkpoint" => {
@@ -348,6 +435,7 @@ impl AccessService {
                 self.storage.transactions.renew_horizon();
                 "ok".to_string()
             }
+            "stat" => self.stat(),
             "usage" => {
                 let usage = self.relations.usage_of(state.rels[0]).unwrap_or_default();
                 format!(
@@ -357,6 +445,40 @@ impl AccessService {
             }
             _ => return Err(bad(line)),
         })
+    }
+
+    fn stat(&self) -> String {
+        let mut text = String::from("stat");
+        let (pool, wal) = (self.storage.pool.usage(), self.storage.wal.usage());
+        let (transactions, locks) = (self.storage.transactions.usage(), self.storage.transactions.locks().usage());
+        let relations = self.relations.usage();
+        let numbers = [
+            ("running", self.storage.transactions.running().count() as u64),
+            ("pins", self.storage.pool.pins_held() as u64),
+            ("locks", locks.0),
+            ("row_locks", self.storage.transactions.row_locks().usage().0),
+            ("deadlocks", transactions.deadlocks),
+            ("map_full", transactions.map.full as u64),
+            ("map_bits", transactions.map.bits as u64),
+            ("map_bytes", transactions.map.bytes),
+            ("next_xid", transactions.next_xid.0),
+            ("horizon_xid", transactions.horizon.xid.0),
+            ("segments", wal.segments),
+            ("recycled", wal.recycled),
+            ("checkpoints", self.storage.checkpoint_usage().done),
+            ("written", pool.written),
+            ("evictions", pool.evictions),
+            ("relations", relations.relations as u64),
+            ("space_chunks", relations.space_chunks),
+            ("relation_bytes", relations.bytes),
+            ("pending_files", relations.pending_files as u64),
+            ("left_behind", relations.left_behind),
+            ("heap_bytes", kernel::region::heap::extent_bytes().0),
+        ];
+        for (name, value) in numbers {
+            let _ = write!(text, " {name}={value}");
+        }
+        text
     }
 
     /// Makes both indexes anew from the rows that are there, with so little memory that the sort spills.
@@ -416,7 +538,9 @@ impl AccessService {
                     assert!(there, "row {key} is missing");
                 }
                 let key = 1_000_000 + (seed as i64) * 1_000_000 + nth;
-                self.statement(state, |table, statement| table.insert(statement, &Row { key, value: account, count: 0 }))
+                self.statement(state, |table, statement| {
+                    table.insert(statement, &Row { key, value: account, count: 0 })
+                })
             })();
             self.end(state);
             match work {
@@ -448,63 +572,4 @@ impl AccessService {
             Ok(format!("ns {}", (clock::now() - start) / count as u64))
         })
     }
-}
-
-pub fn tests(tests: &mut Vec<Test>) {
-    for model in MODELS {
-        let name = format!("everything_once_{}_{}", model.0, model.1);
-        tests.push((name, Box::new(move || everything(&Setup::of(model)))));
-    }
-}
-
-/// One of everything, by one client.
-fn everything(setup: &Setup) {
-    let dir = Directory::new();
-    let server = Server::start(setup, &dir.0);
-    let mut client = server.connect();
-    client.ask("table 50");
-    for key in 0..300 {
-        client.expect(&format!("insert {} {}", key * 7 % 300, key % 10), "ok");
-    }
-    assert!(client.ask("insert 5 0").starts_with("error 23505"));
-    client.expect("get 5", "row 5 0");
-    client.expect("get 300", "none");
-    client.expect("bump 5", "ok");
-    client.expect("set 5 77", "ok");
-    client.expect("get 5", "row 77 1");
-    client.expect("move 5 500", "ok");
-    client.expect("get 5", "none");
-    client.expect("get 500", "row 77 1");
-    client.expect("values 77 78", "rows 500:77:1");
-    client.expect("insert 5 1", "ok");
-    client.expect("delete 5", "ok");
-    client.expect("delete 5", "none");
-    client.expect("check", "checked 300");
-    client.expect("begin rr", "ok");
-    client.expect("bump 6", "ok");
-    client.expect("bump 6", "ok");
-    client.expect("delete 6", "ok");
-    client.expect("get 6", "none");
-    client.expect("insert 6 9", "ok");
-    client.expect("get 6", "row 9 0");
-    client.expect("lock 7 4", "row 1 0");
-    client.expect("abort", "ok");
-    client.expect("get 6", "row 8 0");
-    client.expect("check", "checked 300");
-    for key in 100..200 {
-        client.expect(&format!("delete {key}"), "ok");
-    }
-    client.expect("horizon", "ok");
-    let vacuumed = client.ask("vacuum");
-    assert!(vacuumed.starts_with("vacuumed "), "{vacuumed}");
-    client.expect("check", "checked 200");
-    let built = client.ask("build");
-    assert!(built.starts_with("built 200 "), "{built}");
-    client.expect("check", "checked 200");
-    client.expect("load 1000 4000 3", "ok");
-    client.expect("check", "checked 3200");
-    client.expect("range 998 1003 fwd", "rows 1000:3:0 1001:3:0 1002:3:0");
-    client.expect("range 998 1003 bwd", "rows 1002:3:0 1001:3:0 1000:3:0");
-    client.expect("drop", "ok");
-    server.stop();
 }

@@ -5,7 +5,6 @@
 
 use base::{Error, RelId, Result, sqlstate};
 use kernel::region::arena::ArenaVec;
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use storage::btree::{Btree, Direction, Inserted, Unique};
 use storage::heap::{Batch, Changes, CommandPairs, Fetched, Heap, Isolation, Outcome, Reader, RowWait, Writer};
@@ -268,25 +267,26 @@ impl Table {
         }
     }
 
-    /// Every row that the statement sees, by a scan of the heap.
-    pub fn scan(&self, statement: &Statement<'_>) -> Result<BTreeMap<i64, Row>> {
-        let mut rows = BTreeMap::new();
+    /// Every row that the statement sees, by a scan of the heap, in order of their keys.
+    pub fn scan(&self, statement: &Statement<'_>) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
         let mut scan = self.heap.scan()?;
         let mut batch = Batch::new();
         while self.heap.next_page(&mut scan, &statement.reader(), &mut batch)? {
-            for (tid, bytes) in batch.rows() {
-                let row = Row::decode(bytes)?;
-                if let Some(other) = rows.insert(row.key, row) {
-                    return Err(Error::corruption(format!("key {} is seen twice: {other:?}, {row:?} at {tid}", row.key)));
-                }
+            for (_, bytes) in batch.rows() {
+                rows.push(Row::decode(bytes)?);
             }
         }
+        rows.sort();
         Ok(rows)
     }
 
     /// Compares what a scan sees with what each index sees, both ways. Answers how many rows there are.
     pub fn check(&self, statement: &Statement<'_>) -> Result<usize> {
         let rows = self.scan(statement)?;
+        if let Some(pair) = rows.windows(2).find(|pair| pair[0].key == pair[1].key) {
+            return Err(Error::corruption(format!("a key is there twice: {pair:?}")));
+        }
         let all = (Bound::Unbounded, Bound::Unbounded);
         for index in [&self.by_key, &self.by_value] {
             let forward: Vec<Row> =
@@ -296,9 +296,8 @@ impl Table {
             backward.reverse();
             let mut sorted: Vec<Row> = forward.clone();
             sorted.sort();
-            let expected: Vec<Row> = rows.values().copied().collect();
-            if sorted != expected {
-                return Err(Error::corruption(format!("index {} sees {sorted:?}, a scan {expected:?}", index.rel())));
+            if sorted != rows {
+                return Err(Error::corruption(format!("index {} sees {sorted:?}, a scan {rows:?}", index.rel())));
             }
             let key = |row: &Row| if index.rel() == self.by_key.rel() { row.key } else { row.value };
             if !forward.is_sorted_by_key(key) || !backward.is_sorted_by_key(key) || backward.len() != forward.len() {
