@@ -13,6 +13,7 @@
 //! | [`path`], [`cost`] | how a table's rows are found, and how many there may be |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
+//! | [`cache`] | plans that sessions share |
 //!
 //! Rules
 //! 1. See [`blob`] for what a plan may hold: no address, no name to look up, nothing of one execution.
@@ -20,6 +21,7 @@
 //! 3. Planning decides; execution does. Where an execution has a choice, it depends on data alone.
 
 pub mod blob;
+pub mod cache;
 pub mod choose;
 pub mod cost;
 pub mod encode;

@@ -58,6 +58,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let head = normalised.head;
         let range = (normalised.start, normalised.end);
+        let key = normalised.key.clone();
         let mut rest = normalised.next;
         while rest < text.len() {
             normalise(text, rest, Literals::Keep, &mut normalised)?;
@@ -72,7 +73,7 @@ impl<A: Allocator + Copy> Session<A> {
         let oids: Vec<Oid> = types.iter().map(|&oid| Oid(oid)).collect();
         let body = match head {
             Head::Empty => Body::Empty,
-            _ => match self.compile(env, text, range, &[], &oids, true)? {
+            _ => match self.compile_cached(env, text, range, &[], &oids, true, &key)? {
                 Ok(Compiled::Plan(plan)) => {
                     if self.transaction.is_failed() {
                         return Err(aborted());

@@ -42,6 +42,7 @@ pub use transaction::Block;
 use crate::catalog::store::CatalogShared;
 use crate::catalog::system::cluster;
 use crate::catalog::{Catalog, Catalogs};
+use crate::plan::cache::StatementCache;
 use crate::types::datetime::Zone;
 use allocator_api2::alloc::Allocator;
 use base::settings::{Effective, SettingId, SettingSet};
@@ -84,6 +85,8 @@ pub struct Database {
     pub relations: Option<&'static Relations>,
     /// What sessions share of the catalog; none without stored tables.
     pub(crate) shared: Option<CatalogShared>,
+    /// Plans that sessions share; none without stored tables.
+    pub(crate) cache: Option<StatementCache>,
     /// Zones that sessions have set, by name: each is made once in a process.
     zones: Spin<Vec<Arc<Zone>>>,
 }
@@ -91,13 +94,14 @@ pub struct Database {
 impl Database {
     /// A database with these catalogs, without stored tables.
     pub fn new(catalogs: Catalogs, started_at: i64) -> Database {
-        Database { catalogs, started_at, relations: None, shared: None, zones: Spin::new(Vec::new()) }
+        Database { catalogs, started_at, relations: None, shared: None, cache: None, zones: Spin::new(Vec::new()) }
     }
 
     /// The same with stored tables. Before the first engine.
     #[must_use]
     pub fn with_tables(self, relations: &'static Relations) -> Database {
-        Database { relations: Some(relations), shared: Some(CatalogShared::make()), ..self }
+        let (shared, cache) = (Some(CatalogShared::make()), Some(StatementCache::make()));
+        Database { relations: Some(relations), shared, cache, ..self }
     }
 
     /// Makes the catalog, if the database is new ([`storage::Recovered::new`]). In the background host, after the storage's start

@@ -134,3 +134,14 @@ impl<A: Allocator + Copy> Portal<A> {
         }
     }
 }
+
+impl<A: Allocator + Copy> super::Session<A> {
+    /// The text of a portal's statement, for those who look on; empty if there is no such portal.
+    pub fn portal_text(&self, name: &str) -> &str {
+        let portal = match name.is_empty() {
+            true => self.unnamed_portal.as_ref(),
+            false => self.portals.get(&super::Named(name.as_bytes())),
+        };
+        portal.and_then(|portal| std::str::from_utf8(&portal.text).ok()).unwrap_or_default()
+    }
+}

@@ -14,8 +14,10 @@ use crate::exec::Exec;
 use crate::exec::around::{Around, SettingRequest};
 use crate::lexer::{Literal, Literals, Normalised, literal, normalise};
 use crate::parser::{self, ast::Statement};
+use crate::plan::cache::Cached;
 use crate::plan::{self, Plan, blob, flags};
 use crate::types::datetime::{Style, Zone};
+use crate::types::hash::hash_bytes;
 use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::SettingId;
@@ -101,6 +103,73 @@ impl<A: Allocator + Copy> Session<A> {
         }
     }
 
+    /// The same by way of the statement cache. `key` is the normalised text.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn compile_cached(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        range: (usize, usize),
+        slots: &[Literal],
+        types: &[Oid],
+        new_parameters: bool,
+        key: &[u8],
+    ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
+        let Some((hash, key)) = self.cache_key(env, types, new_parameters, key) else {
+            return self.compile(env, text, range, slots, types, new_parameters);
+        };
+        let Some(cache) = &env.database.cache else {
+            return self.compile(env, text, range, slots, types, new_parameters);
+        };
+        match cache.find(hash, &key) {
+            Cached::Plan(plan) => {
+                if self.lock_current(env, &stored_tables(&plan))? {
+                    return Ok(Ok(Compiled::Plan(plan)));
+                }
+            }
+            Cached::NeedsLiterals => return Ok(Err(NeedsLiterals)),
+            Cached::Missing => {}
+        }
+        let compiled = self.compile(env, text, range, slots, types, new_parameters)?;
+        match &compiled {
+            Ok(Compiled::Plan(plan)) if Plan::new(plan).is_some_and(|plan| plan.has(flags::REUSABLE)) => {
+                cache.add(hash, &key, Some(plan));
+            }
+            Err(NeedsLiterals) => cache.add(hash, &key, None),
+            Ok(_) => {}
+        }
+        Ok(compiled)
+    }
+
+    /// The key of a statement in the cache: its text and all that decides about its plan beside it. None where plans are the session's
+    /// own: it has changed definitions, or may not use every index.
+    fn cache_key(
+        &self,
+        env: &Environment<'_>,
+        types: &[Oid],
+        new_parameters: bool,
+        text: &[u8],
+    ) -> Option<(u64, Vec<u8>)> {
+        let view = self.view(env);
+        if env.database.cache.is_none() || !self.work.shares_plans() || !view.bool(SettingId::StatementCache) {
+            return None;
+        }
+        let mut key = Vec::with_capacity(text.len() + 96);
+        for setting in [SettingId::SearchPath, SettingId::TimeZone] {
+            key.extend_from_slice(view.value(setting).text().as_bytes());
+            key.push(0);
+        }
+        key.extend_from_slice(self.user().as_bytes());
+        key.push(0);
+        key.push(view.date_order() as u8);
+        key.push(view.value(SettingId::ExtraFloatDigits).number() as u8);
+        key.push(u8::from(new_parameters));
+        key.extend_from_slice(&(types.len() as u32).to_le_bytes());
+        types.iter().for_each(|oid| key.extend_from_slice(&oid.0.to_le_bytes()));
+        key.extend_from_slice(text);
+        Some((hash_bytes(&key), key))
+    }
+
     fn compile_once(
         &self,
         env: &Environment<'_>,
@@ -140,7 +209,7 @@ impl<A: Allocator + Copy> Session<A> {
         normalised: &mut Normalised,
     ) -> Result<Compiled> {
         let range = (normalised.start, normalised.end);
-        match self.compile(env, text, range, &normalised.literals, &[], false)? {
+        match self.compile_cached(env, text, range, &normalised.literals, &[], false, &normalised.key)? {
             Ok(compiled) => Ok(compiled),
             Err(NeedsLiterals) => {
                 normalise(text, from, Literals::Keep, normalised)?;

@@ -61,6 +61,11 @@ impl<A: Allocator + Copy> Work<A> {
     pub(crate) fn new(memory: A) -> Work<A> {
         Work { snapshot: None, command: 0, pairs: Pairs(List::new_in(memory)), begun: false, defines: false }
     }
+
+    /// True if plans that are made now are good for other transactions, and the other way round.
+    pub(crate) fn shares_plans(&self) -> bool {
+        !self.defines && self.snapshot.is_none()
+    }
 }
 
 impl<'e> Environment<'e> {
