@@ -11,6 +11,7 @@
 //!    trusted ends the session.
 //! 4. An interrupt is told at the next message's place, or at once if the session is parked: a termination says why.
 
+use super::activity::{Activity, Doing};
 use super::answers::Answers;
 use base::settings::{MessageLevel, SettingId, TABLE};
 use base::{Error, Kind, Result};
@@ -29,6 +30,7 @@ pub struct Connection {
     sql: sql::session::Session<ArenaRef>,
     /// An extended message failed: what follows up to `Sync` is passed over.
     skips: bool,
+    activity: Activity,
 }
 
 impl Connection {
@@ -38,6 +40,7 @@ impl Connection {
     pub fn new(
         session: &Session,
         env: &Environment<'_>,
+        activity: Activity,
         user: &str,
         wishes: &[(String, String)],
     ) -> Result<Connection> {
@@ -45,7 +48,10 @@ impl Connection {
         for (name, value) in wishes {
             sql.set_at_start(env, name, value)?;
         }
-        Ok(Connection { sql, skips: false })
+        activity.begin(session.shared().id(), user, session.peer(), clock::wall_us());
+        let connection = Connection { sql, skips: false, activity };
+        connection.show_application(session, env);
+        Ok(connection)
     }
 
     /// Tells the client what it must know before its first statement: settings that are reported, and its cancel key.
@@ -121,7 +127,20 @@ impl Connection {
     fn ready(&mut self, session: &mut Session, env: &Environment<'_>) {
         self.skips = false;
         let output = session.output();
-        self.sql.take_reports(env, |name, value| backend::parameter_status(output, name, value));
+        let mut renamed = false;
+        self.sql.take_reports(env, |name, value| {
+            renamed |= name == SettingId::ApplicationName.name();
+            backend::parameter_status(output, name, value);
+        });
+        if renamed {
+            self.show_application(session, env);
+        }
+        let doing = match self.sql.block() {
+            Block::Idle => Doing::Idle,
+            Block::Open => Doing::IdleInTransaction,
+            Block::Failed => Doing::IdleInFailed,
+        };
+        self.activity.rest(session.shared().id(), doing, clock::wall_us());
         let status = match self.sql.block() {
             Block::Idle => Status::Idle,
             Block::Open => Status::InTransaction,
@@ -149,14 +168,14 @@ impl Connection {
     fn answer(&mut self, session: &mut Session, env: &Environment<'_>, message: &Frontend<'_>) -> Result<Step> {
         match message {
             Frontend::Query(text) => {
-                self.begin(session, env);
+                self.begin(session, env, text);
                 let level = self.level(env);
                 self.sql.simple_query(env, text, &mut Answers::new(session, level))?;
                 session.shared().clear_deadline();
                 return Ok(Step::Ready);
             }
             Frontend::Parse(parse) => {
-                self.begin(session, env);
+                self.begin(session, env, parse.text);
                 let types: Vec<u32> = parse.types().collect();
                 self.sql.parse(env, parse.name, parse.text, &types)?;
                 backend::parse_complete(session.output());
@@ -183,7 +202,7 @@ impl Connection {
                 }
             }
             Frontend::Execute { portal, rows_max } => {
-                self.begin(session, env);
+                self.begin(session, env, self.sql.portal_text(portal));
                 let level = self.level(env);
                 self.sql.execute(env, portal, rows_max.unwrap_or(0).into(), &mut Answers::new(session, level))?;
                 session.shared().clear_deadline();
@@ -213,8 +232,14 @@ impl Connection {
     }
 
     /// A statement begins: it may run for so long.
-    fn begin(&self, session: &mut Session, env: &Environment<'_>) {
+    fn begin(&self, session: &mut Session, env: &Environment<'_>, text: &str) {
+        self.activity.query(session.shared().id(), text, clock::wall_us());
         arm(session, self.milliseconds(env, SettingId::StatementTimeout), Interrupt::StatementTimeout);
+    }
+
+    fn show_application(&self, session: &Session, env: &Environment<'_>) {
+        let view = self.sql.view(env);
+        self.activity.application(session.shared().id(), view.value(SettingId::ApplicationName).text());
     }
 
     fn level(&self, env: &Environment<'_>) -> MessageLevel {

@@ -5,6 +5,7 @@
 //! | [`login`] | from the first packet to the first `ReadyForQuery` |
 //! | [`connection`] | messages after that |
 //! | [`answers`] | where a statement's answers go |
+//! | [`activity`] | what each session does, for views |
 //! | [`alter_system`] | the file that `ALTER SYSTEM` writes |
 //!
 //! Life of a request: the kernel calls [`Service::serve`] with what came in; the session's [`State`], which lies in its
@@ -14,6 +15,7 @@
 //! first engine is forked; the background host recovers ([`Service::start`]) before anybody is let in, runs storage's tasks,
 //! and writes the last checkpoint when all sessions have gone ([`Service::stop`]).
 
+pub mod activity;
 mod alter_system;
 mod answers;
 mod connection;
@@ -23,6 +25,7 @@ use crate::options::Options;
 use crate::roles::Roles;
 use crate::startup;
 use crate::views;
+use activity::Activity;
 use allocator_api2::boxed::Box as ArenaBox;
 use alter_system::SettingsFile;
 use base::settings::{Effective, SettingId};
@@ -44,6 +47,7 @@ struct Database {
     settings: Effective,
     roles: Roles,
     settings_file: SettingsFile,
+    activity: Activity,
     storage: &'static Storage,
     relations: &'static Relations,
     sql: sql::session::Database,
@@ -108,6 +112,7 @@ impl Service for Database {
         if let Some(State::In(mut connection)) = state {
             connection.close(&self.environment(session));
         }
+        self.activity.end(session.shared().id());
         self.sql.end_session(session.shared().id());
     }
 
@@ -156,9 +161,10 @@ impl Database {
         let storage = Storage::create_tables(&storage_config(&settings))?;
         let relations = Relations::make(storage);
         let mut catalogs = Catalogs::new();
-        views::register(&mut catalogs);
+        let activity = Activity::make();
+        views::register(&mut catalogs, activity);
         let sql = sql::session::Database::new(catalogs, clock::wall_us()).with_tables(relations);
-        Ok(Database { settings, roles, settings_file: SettingsFile::make(), storage, relations, sql })
+        Ok(Database { settings, roles, settings_file: SettingsFile::make(), activity, storage, relations, sql })
     }
 
     fn environment(&self, session: &Session) -> Environment<'_> {
@@ -201,7 +207,7 @@ impl Database {
             Outcome::In(wishes) => {
                 session.shared().clear_deadline();
                 let env = self.environment(session);
-                let connection = Connection::new(session, &env, wishes.user(), &wishes.settings())?;
+                let connection = Connection::new(session, &env, self.activity, wishes.user(), &wishes.settings())?;
                 let refused = |_| Error::out_of_memory("a session's state", size_of::<Connection>());
                 let mut connection = ArenaBox::try_new_in(connection, session.arena()).map_err(refused)?;
                 connection.greet(session, &env);

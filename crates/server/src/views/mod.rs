@@ -6,6 +6,7 @@
 //! | `gearbox.sessions` | a session: who, what it waits for, which process and thread run it now |
 //! | `gearbox.wait_events` | a wait event: how often, how long |
 //! | `gearbox.spinlocks` | a spinlock, by instance: how often taken, how often contended |
+//! | `pg_stat_activity` | a session, as PostgreSQL shows it |
 //! | `gearbox.resources` | memory and slots with an owner: how much there is, how much is used, the most ever |
 //!
 //! Rules
@@ -13,12 +14,14 @@
 //! 2. Times are in microseconds. A session's number is its own, never an operating-system pid.
 //! 3. Counters count from the server's start.
 
+mod activity;
 mod engines;
 mod resources;
 mod sessions;
 mod spinlocks;
 mod wait_events;
 
+use crate::serve::activity::Activity;
 use sql::catalog::{Catalogs, ViewColumn};
 use sql::types::Oid;
 
@@ -34,7 +37,8 @@ const fn column(name: &'static str, ty: Oid) -> ViewColumn {
 }
 
 /// Registers all views. Once, before the first engine runs.
-pub fn register(catalogs: &mut Catalogs) {
+pub fn register(catalogs: &mut Catalogs, sessions: Activity) {
+    catalogs.register("pg_catalog", "pg_stat_activity", &[], Box::new(activity::Provider(sessions)));
     catalogs.register("gearbox", "engines", engines::COLUMNS, Box::new(engines::rows));
     catalogs.register("gearbox", "sessions", sessions::COLUMNS, Box::new(sessions::rows));
     catalogs.register("gearbox", "wait_events", wait_events::COLUMNS, Box::new(wait_events::rows));

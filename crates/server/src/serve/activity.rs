@@ -1,0 +1,232 @@
+//! What each session does, for `pg_stat_activity`: a row of the region for each session's slot.
+//!
+//! The engine that runs the session writes its row; anybody may read it in any process, without a lock. A row is a run of words
+//! with a count in front that is odd while the row is being written: a reader that saw it odd, or changed, reads again, and
+//! takes what it got after a few times, since it is shown to people.
+//!
+//! Rules
+//! 1. A row is written at the beginning and at the end of a request's work, never per row of a result.
+//! 2. Texts are cut: a query at [`QUERY_BYTES`], a name at [`NAME_BYTES`]; never within a character.
+
+use base::SessionId;
+use kernel::region;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+/// How much of a query is kept, in bytes: PostgreSQL's `track_activity_query_size`.
+pub const QUERY_BYTES: usize = 1024;
+/// How much of an application's name is kept, in bytes.
+pub const NAME_BYTES: usize = 64;
+
+/// What a session does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Doing {
+    /// It waits for its client, outside a transaction.
+    Idle = 0,
+    /// It runs a statement.
+    Active = 1,
+    /// It waits for its client, in a transaction.
+    IdleInTransaction = 2,
+    /// It waits for its client, in a transaction that failed.
+    IdleInFailed = 3,
+}
+
+impl Doing {
+    /// PostgreSQL's words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Doing::Idle => "idle",
+            Doing::Active => "active",
+            Doing::IdleInTransaction => "idle in transaction",
+            Doing::IdleInFailed => "idle in transaction (aborted)",
+        }
+    }
+
+    fn from_number(number: u32) -> Doing {
+        match number {
+            1 => Doing::Active,
+            2 => Doing::IdleInTransaction,
+            3 => Doing::IdleInFailed,
+            _ => Doing::Idle,
+        }
+    }
+}
+
+kernel::shared! {
+    /// A session's row. Texts are words, least byte first, with their lengths before them.
+    struct Row {
+        /// Odd while the row is being written.
+        sequence: AtomicU32,
+        doing: AtomicU32,
+        /// The client's address, as IPv6, and its port; zero for none.
+        address_high: AtomicU64,
+        address_low: AtomicU64,
+        port: AtomicU32,
+        user_bytes: AtomicU32,
+        application_bytes: AtomicU32,
+        query_bytes: AtomicU32,
+        /// Microseconds since 2000; zero for none.
+        transaction_start: AtomicU64,
+        query_start: AtomicU64,
+        state_change: AtomicU64,
+        user: [AtomicU64; NAME_BYTES / 8],
+        application: [AtomicU64; NAME_BYTES / 8],
+        query: [AtomicU64; QUERY_BYTES / 8],
+    }
+}
+
+fn set_text(length: &AtomicU32, words: &[AtomicU64], text: &str) {
+    let text = &text.as_bytes()[..text.floor_char_boundary(words.len() * 8)];
+    for (word, bytes) in words.iter().zip(text.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        word.store(u64::from_le_bytes(whole), Relaxed);
+    }
+    length.store(text.len() as u32, Relaxed);
+}
+
+fn text(length: &AtomicU32, words: &[AtomicU64]) -> String {
+    let length = (length.load(Relaxed) as usize).min(words.len() * 8);
+    let bytes: Vec<u8> =
+        words.iter().take(length.div_ceil(8)).flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+/// A copy of a row.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What the session does.
+    pub doing: Doing,
+    /// The client's address.
+    pub client: Option<SocketAddr>,
+    /// When its transaction began: microseconds since 2000.
+    pub transaction_start: Option<i64>,
+    /// When its last query began.
+    pub query_start: Option<i64>,
+    /// When it began to do what it does.
+    pub state_change: Option<i64>,
+    /// Its user; empty while it logs in.
+    pub user: String,
+    /// `application_name`.
+    pub application: String,
+    /// Its last query.
+    pub query: String,
+}
+
+/// All rows; see the head of this file.
+#[derive(Clone, Copy)]
+pub struct Activity {
+    rows: &'static [Row],
+}
+
+impl Activity {
+    /// Takes the rows. Before the first engine.
+    pub fn make() -> Activity {
+        Activity { rows: region::table("activity", kernel::session::slots().len()) }
+    }
+
+    fn row(&self, session: SessionId) -> &'static Row {
+        &self.rows[session.0 as usize]
+    }
+
+    fn write(&self, session: SessionId, change: impl FnOnce(&Row)) {
+        let row = self.row(session);
+        // A writer that died left it odd; the next one makes it even again. The release pairs with the reader's acquire.
+        let sequence = row.sequence.load(Relaxed) | 1;
+        row.sequence.store(sequence, Relaxed);
+        std::sync::atomic::fence(Release);
+        change(row);
+        row.sequence.store(sequence.wrapping_add(1), Release);
+    }
+
+    /// A session is in.
+    pub fn begin(&self, session: SessionId, user: &str, client: Option<SocketAddr>, now: i64) {
+        self.write(session, |row| {
+            let (address, port) = match client {
+                Some(SocketAddr::V4(v4)) => (v4.ip().to_ipv6_mapped().octets(), v4.port()),
+                Some(SocketAddr::V6(v6)) => (v6.ip().octets(), v6.port()),
+                None => ([0; 16], 0),
+            };
+            let (high, low) = (u128::from_be_bytes(address) >> 64, u128::from_be_bytes(address));
+            row.address_high.store(high as u64, Relaxed);
+            row.address_low.store(low as u64, Relaxed);
+            row.port.store(port.into(), Relaxed);
+            set_text(&row.user_bytes, &row.user, user);
+            set_text(&row.query_bytes, &row.query, "");
+            set_text(&row.application_bytes, &row.application, "");
+            row.query_start.store(0, Relaxed);
+            row.transaction_start.store(0, Relaxed);
+            row.state_change.store(now as u64, Relaxed);
+            row.doing.store(Doing::Idle as u32, Relaxed);
+        });
+    }
+
+    /// A statement begins.
+    pub fn query(&self, session: SessionId, text: &str, now: i64) {
+        self.write(session, |row| {
+            set_text(&row.query_bytes, &row.query, text);
+            row.query_start.store(now as u64, Relaxed);
+            row.state_change.store(now as u64, Relaxed);
+            row.doing.store(Doing::Active as u32, Relaxed);
+            if row.transaction_start.load(Relaxed) == 0 {
+                row.transaction_start.store(now as u64, Relaxed);
+            }
+        });
+    }
+
+    /// The session waits for its client.
+    pub fn rest(&self, session: SessionId, doing: Doing, now: i64) {
+        self.write(session, |row| {
+            row.state_change.store(now as u64, Relaxed);
+            row.doing.store(doing as u32, Relaxed);
+            if doing == Doing::Idle {
+                row.transaction_start.store(0, Relaxed);
+            }
+        });
+    }
+
+    /// The client calls itself so.
+    pub fn application(&self, session: SessionId, name: &str) {
+        self.write(session, |row| set_text(&row.application_bytes, &row.application, name));
+    }
+
+    /// The session is over.
+    pub fn end(&self, session: SessionId) {
+        self.write(session, |row| set_text(&row.user_bytes, &row.user, ""));
+    }
+
+    /// What a session does.
+    pub fn see(&self, session: SessionId) -> Seen {
+        const PATIENCE: usize = 8;
+        let row = self.row(session);
+        let mut seen = copy(row);
+        for _ in 0..PATIENCE {
+            let before = row.sequence.load(Acquire);
+            seen = copy(row);
+            std::sync::atomic::fence(Acquire);
+            if before.is_multiple_of(2) && row.sequence.load(Relaxed) == before {
+                break;
+            }
+        }
+        seen
+    }
+}
+
+fn copy(row: &Row) -> Seen {
+    let at = |time: &AtomicU64| Some(time.load(Relaxed) as i64).filter(|&time| time != 0);
+    let port = row.port.load(Relaxed) as u16;
+    let address = u128::from(row.address_high.load(Relaxed)) << 64 | u128::from(row.address_low.load(Relaxed));
+    let ip = Ipv6Addr::from(address);
+    let ip = ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4);
+    Seen {
+        doing: Doing::from_number(row.doing.load(Relaxed)),
+        client: (port != 0).then(|| SocketAddr::new(ip, port)),
+        transaction_start: at(&row.transaction_start),
+        query_start: at(&row.query_start),
+        state_change: at(&row.state_change),
+        user: text(&row.user_bytes, &row.user),
+        application: text(&row.application_bytes, &row.application),
+        query: text(&row.query_bytes, &row.query),
+    }
+}

@@ -1,0 +1,62 @@
+//! `pg_stat_activity`: sessions as PostgreSQL shows them. What PostgreSQL calls a process id is the session's number.
+
+use crate::serve::activity::{Activity, Doing};
+use base::Result;
+use kernel::session::slots_reached;
+use sql::catalog::{RowSink, ViewContext};
+use sql::types::{Datum, Oid};
+
+/// PostgreSQL's number of its first database.
+const DATABASE: Oid = Oid(5);
+/// PostgreSQL's number of its first role.
+const ROLE: Oid = Oid(10);
+
+pub struct Provider(pub Activity);
+
+fn maybe(time: Option<i64>) -> Datum<'static> {
+    time.map_or(Datum::Null, Datum::Int)
+}
+
+impl sql::catalog::Provider for Provider {
+    fn rows(&self, context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+        for slot in slots_reached().iter().filter(|slot| slot.is_used()) {
+            let background = slot.is_background();
+            let seen = self.0.see(slot.id());
+            let waiting = slot.waiting().map(|(event, ..)| event.row());
+            let row = rows.row();
+            let row = match background {
+                true => row.nulls(2),
+                false => row.oid(DATABASE).text(context.database),
+            };
+            let row = row.int(slot.number()).null();
+            let row = match background || seen.user.is_empty() {
+                true => row.nulls(2),
+                false => row.oid(ROLE).text(&seen.user),
+            };
+            let row = row.text(if background { "" } else { &seen.application });
+            let row = match seen.client.filter(|_| !background) {
+                Some(client) => row.null().null().int(i32::from(client.port())),
+                None => row.nulls(3),
+            };
+            let row = row.int(slot.started_at());
+            let row = match background {
+                true => row.nulls(3),
+                false => row
+                    .datum(maybe(seen.transaction_start))
+                    .datum(maybe(seen.query_start))
+                    .datum(maybe(seen.state_change)),
+            };
+            let row = match (waiting, seen.doing) {
+                (Some(event), _) => row.text(event.class.as_str()).text(event.name),
+                // Whoever waits for its client holds nothing that could be seen to wait.
+                (None, doing) if doing != Doing::Active && !background => row.text("Client").text("ClientRead"),
+                _ => row.nulls(2),
+            };
+            let row = row.maybe_text((!background).then(|| seen.doing.as_str())).nulls(3);
+            row.text(if background { "" } else { &seen.query })
+                .text(if background { "background worker" } else { "client backend" })
+                .end();
+        }
+        Ok(())
+    }
+}
