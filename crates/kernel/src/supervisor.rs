@@ -35,6 +35,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering::*};
 
 /// A host ends with this status when only a restart of everything helps.
 pub(crate) const RESTART_STATUS: i32 = 86;
+/// What a simulated process that has aborted answers.
+const ABORTED_STATUS: i32 = 134;
 /// A host ends with this status when the server cannot start: it has said why.
 const REFUSED_STATUS: i32 = 87;
 /// In the environment of a supervisor that has executed itself anew: how often.
@@ -60,6 +62,22 @@ pub(crate) fn stopping() -> bool {
 /// The supervisor's process.
 pub fn pid() -> i32 {
     SUPERVISOR.load(Relaxed)
+}
+
+/// Tells whoever runs the server.
+fn say(what: &str) {
+    if !engine::sim::say(what) {
+        eprintln!("gearbox: {what}");
+    }
+}
+
+/// Ends the server at once, which restarts and recovers: for what makes it impossible to go on, as a flush that failed.
+pub fn stop_and_recover(reason: &str) -> ! {
+    say(&format!("{reason}; the server restarts and recovers"));
+    // Never left: whoever cleans up after this host sees that it died inside.
+    engine::critical_enter();
+    engine::sim::exit(ABORTED_STATUS);
+    std::process::abort();
 }
 
 /// How often the server has restarted after a death in a critical section.

@@ -5,6 +5,7 @@
 //! | [`sim`] | walks seeds of the simulator, and says how to replay the one that fails |
 //! | [`tally`] | a service over the kernel alone, its clients, and what must hold of both whatever happens |
 //! | [`ledger`] | another one, which keeps values on disk |
+//! | [`loads`] | what a seed runs: which of them, in which model |
 //! | [`history`] | what clients asked and were told, and when |
 //! | [`register`] | a checker: is there an order of a register's operations that explains what everybody saw? |
 
@@ -12,6 +13,7 @@
 
 pub mod history;
 pub mod ledger;
+pub mod loads;
 pub mod register;
 pub mod sim;
 pub mod tally;

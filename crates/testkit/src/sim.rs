@@ -13,14 +13,15 @@ pub const SEEDS: &str = "SIM_SEEDS";
 /// What a walk did altogether.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Seeds walked.
+    /// Runs.
     pub seeds: u32,
     /// Sums over the runs.
     pub sum: Report,
 }
 
 impl Totals {
-    fn add(&mut self, report: &Report) {
+    /// Adds a run.
+    pub fn add(&mut self, report: &Report) {
         let sum = &mut self.sum;
         self.seeds += 1;
         sum.steps += report.steps;
@@ -31,6 +32,16 @@ impl Totals {
         sum.connections += report.connections;
         sum.requests += report.requests;
         sum.moves += report.moves;
+    }
+
+    /// The sums in a line.
+    pub fn describe(&self) -> String {
+        let Report { steps, requests, moves, connections, kills, restarts, power_cuts, .. } = self.sum;
+        format!(
+            "{} runs: {steps} steps, {requests} requests ({moves} moved) of {connections} connections, {kills} kills, \
+             {restarts} restarts, {power_cuts} power cuts",
+            self.seeds
+        )
     }
 }
 

@@ -115,16 +115,19 @@ impl Completion {
 
 static ON_COMPLETION: OnceLock<fn(&Completion)> = OnceLock::new();
 
-/// Sets the function that runs completion actions. Once, before the first fork: while the service is made.
+/// Sets the function that runs completion actions. Once, before the first fork: while the service is made. In the simulator
+/// it is the run's own, and set anew at each restart.
 ///
 /// Rule 3 says what it may do.
 pub fn on_completion(run: fn(&Completion)) {
-    assert!(ON_COMPLETION.set(run).is_ok(), "the function for completions is set twice");
+    if !engine::sim::on_completion(run) {
+        assert!(ON_COMPLETION.set(run).is_ok(), "the function for completions is set twice");
+    }
 }
 
 pub(crate) fn act(completion: &Completion) {
-    let run = ON_COMPLETION.get().expect("a request has an action, and nobody has said what actions do");
-    run(completion);
+    let run = engine::sim::completion_action().or_else(|| ON_COMPLETION.get().copied());
+    run.expect("a request has an action, and nobody has said what actions do")(completion);
 }
 
 /// A request that is under way. Its result is taken by [`Ticket::wait`]; dropped, it waits all the same.
@@ -340,7 +343,6 @@ fn check(order: &Order<'_>) {
 
 /// A system call's answer to a request of the simulated disk: bytes, or an error as a negative number. True if the
 /// request is over; if not, the disk has been given the rest.
-#[allow(dead_code, reason = "the simulated disk is its only caller")]
 pub(crate) fn answer(index: u32, answer: i64) -> bool {
     let request = slot::slot(index);
     match request.advance(answer) {
@@ -404,10 +406,12 @@ pub(crate) fn init_host() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// How many I/O workers the background host runs: also with `uring`, for engines that are refused a ring.
+/// How many I/O workers the background host runs: also with `uring`, for engines that are refused a ring. In the simulator
+/// one, which answers for the simulated disk.
 pub(crate) fn worker_count(config: &Config) -> u32 {
     match (config.io, config.engine) {
-        (IoMethod::Sync, _) | (_, EngineKind::Sim) => 0,
+        (_, EngineKind::Sim) => 1,
+        (IoMethod::Sync, _) => 0,
         _ => config.io_workers.max(1),
     }
 }

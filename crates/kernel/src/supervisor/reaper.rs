@@ -26,7 +26,7 @@ fn engines_of(host: u32) -> impl Iterator<Item = &'static EngineShared> {
 }
 
 fn restart(host: u32, why: &str) -> ! {
-    eprintln!("gearbox: host {host} died {why}; the server restarts and recovers");
+    super::say(&format!("host {host} died {why}; the server restarts and recovers"));
     engine::sim::exit(super::RESTART_STATUS);
     std::process::exit(super::RESTART_STATUS);
 }

@@ -2,21 +2,24 @@
 //!
 //! Each key has two blocks of the ledger's file, which are written in turn: a number that counts, the value, a checksum. So
 //! whatever a power cut tears, the block before it is whole. A value is acknowledged when its block is durable; at a start
-//! the block with the higher number that is whole says what the value is.
+//! the block with the higher number that is whole says what the value is. A flush that fails says nothing about what is on
+//! disk: the server restarts and looks.
 //!
 //! | request | what it does | answer |
 //! |---|---|---|
 //! | `keep K V` | writes a value, durably | the value |
-//! | `kept K` | the value that was written last | the value |
+//! | `kept K` | reads the value that was written last | the value |
 
 pub mod load;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Kind as ErrorKind, Result, sqlstate};
+use kernel::engine::sim;
 use kernel::fault;
 use kernel::io::{self, FileName, Kind, Pages};
 use kernel::region;
 use kernel::region::heap::Owner;
 use kernel::session::{End, Next, Service, Session};
+use kernel::supervisor;
 use kernel::sync::{Latch, Mode};
 use kernel::wait::Event;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -49,8 +52,10 @@ pub enum Flaw {
     NoFlush,
     /// Each key has one block only, which a power cut may tear.
     OneBlock,
-    /// At a start nobody looks at checksums.
+    /// Nobody looks at checksums.
     NoCheck,
+    /// A flush that failed is taken for one that can be repeated.
+    GoOn,
 }
 
 /// See the head of this file.
@@ -63,6 +68,11 @@ impl Ledger {
     /// A service with a table of its own in the region.
     pub fn new(flaw: Flaw) -> Ledger {
         Ledger { entries: region::single("ledger"), flaw }
+    }
+
+    /// Its table.
+    pub fn entries(&self) -> &'static Entries {
+        self.entries
     }
 
     fn place(&self, key: usize, number: u64) -> u64 {
@@ -79,7 +89,7 @@ impl Ledger {
         fault::point("ledger.write");
         pages.write(Event::DataFileWrite, FILE, self.place(key, number), 0, BLOCK)?;
         if self.flaw != Flaw::NoFlush {
-            io::flush(Event::DataFileFlush, FILE)?.wait()?;
+            self.flush()?;
         }
         fault::point("ledger.written");
         entry.number.store(number, SeqCst);
@@ -87,10 +97,44 @@ impl Ledger {
         Ok(value)
     }
 
-    fn kept(&self, key: usize) -> u64 {
+    fn flush(&self) -> Result<()> {
+        loop {
+            match io::flush(Event::DataFileFlush, FILE)?.wait() {
+                Ok(_) => return Ok(()),
+                Err(_) if self.flaw == Flaw::GoOn => {}
+                Err(error) if error.kind() == ErrorKind::Server => supervisor::stop_and_recover(error.message()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn kept(&self, key: usize) -> Result<u64> {
         let entry = &self.entries.keys[key];
+        let mut pages = Pages::new(Owner::Test, BLOCK)?;
         let _with_others = entry.latch.lock(Mode::Shared, Event::TestLatch);
-        entry.value.load(SeqCst)
+        let number = entry.number.load(SeqCst);
+        pages.read(Event::DataFileRead, FILE, self.place(key, number), BLOCK)?;
+        match decode(&pages) {
+            Some((found, value)) if found == number => Ok(value),
+            None if self.flaw == Flaw::NoCheck => Ok(word(&pages, 1)),
+            _ => Err(Error::statement(sqlstate::DATA_CORRUPTED, "damaged")),
+        }
+    }
+
+    /// What is wrong with what a power cut would leave now, while nobody writes.
+    pub fn check_durable(entries: &Entries) -> std::result::Result<(), String> {
+        let content = sim::durable_content(FILE).ok_or("the ledger's file is not durable")?;
+        for (key, entry) in entries.keys.iter().enumerate() {
+            let blocks = content[key * 2 * BLOCK..][..2 * BLOCK].chunks(BLOCK);
+            let newest = blocks.filter_map(decode).max().map_or(0, |(_, value)| value);
+            let value = entry.value.load(SeqCst);
+            // A write that failed may be durable all the same, and nobody was told.
+            let failed = blocks_ahead(&content, key, entry.number.load(SeqCst));
+            if newest != value && !failed {
+                return Err(format!("key {key} is {value}, and {newest} would survive a power cut"));
+            }
+        }
+        Ok(())
     }
 
     fn recover(&self) -> Result<()> {
@@ -121,9 +165,20 @@ impl Ledger {
                     entry.value.store(value, SeqCst);
                 }
             }
+            // What is read may be there without being durable, after a flush that failed. So it is written once more, in its
+            // place: what is there already cannot be torn, and the block beside it may be the last durable one.
+            let number = entry.number.load(SeqCst);
+            encode(&mut pages, number, entry.value.load(SeqCst));
+            pages.write(Event::DataFileWrite, FILE, self.place(key, number), 0, BLOCK)?;
         }
+        self.flush()?;
         Ok(())
     }
+}
+
+/// True if a block of that key has a higher number than memory knows of.
+fn blocks_ahead(content: &[u8], key: usize, number: u64) -> bool {
+    content[key * 2 * BLOCK..][..2 * BLOCK].chunks(BLOCK).filter_map(decode).any(|found| found.0 > number)
 }
 
 /// Fills a block so that each sector of it tells: the number and the value stand in the first, the value in every other.
@@ -172,7 +227,7 @@ impl Service for Ledger {
             let value = words.get(2).and_then(|word| word.parse::<u64>().ok());
             let answer = match (words[0], key, value) {
                 ("keep", Some(key), Some(value)) => self.keep(key, value),
-                ("kept", Some(key), None) => Ok(self.kept(key)),
+                ("kept", Some(key), None) => self.kept(key),
                 _ => Err(Error::statement(sqlstate::SYNTAX_ERROR, "senseless")),
             };
             match answer {

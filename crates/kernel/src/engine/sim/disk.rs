@@ -7,6 +7,8 @@
 //! What is over is answered by a strand of the background host ([`World::answer_requests`]), which is the simulated I/O
 //! worker: so completion actions run as a session, with points, like everything else.
 //!
+//! What goes wrong by [`DiskFaults`] does so while clients are served; power cuts tear what was not flushed at any time.
+//!
 //! The host that asked may die meanwhile. What it had written arrives all the same; sometimes nobody answers for it, as
 //! with a ring that died with its owner.
 
@@ -32,7 +34,8 @@ pub struct DiskFaults {
     pub read_fails: u32,
     /// A write fails, or an operation on a file as a whole (`EIO`).
     pub write_fails: u32,
-    /// A flush fails (`EIO`).
+    /// A flush fails (`EIO`), and so do those of the file that are going on. All that it was to make durable is lost at the
+    /// next power cut, even if a later flush succeeds.
     pub flush_fails: u32,
     /// A request is done in part at first.
     pub done_in_part: u32,
@@ -54,6 +57,8 @@ struct Request {
     up_to: u64,
     /// A write that is durable when it is over.
     durable: bool,
+    /// A flush that was going on while another one of the file failed.
+    fails: bool,
 }
 
 /// See the head of this file.
@@ -105,9 +110,10 @@ fn bytes(buffer: &Buffer) -> &[u8] {
     unsafe { std::slice::from_raw_parts(buffer.address() as *const u8, buffer.bytes()) }
 }
 
-fn bytes_mut(buffer: &Buffer) -> &mut [u8] {
-    // SAFETY: as above, of a request that reads the file: nobody else uses the memory.
-    unsafe { std::slice::from_raw_parts_mut(buffer.address() as *mut u8, buffer.bytes()) }
+/// Changes the bytes of a buffer that a read fills.
+fn with_bytes<R>(buffer: &Buffer, change: impl FnOnce(&mut [u8]) -> R) -> R {
+    // SAFETY: as above, of a request that reads the file: nobody else uses the memory, and `change` cannot keep it.
+    change(unsafe { std::slice::from_raw_parts_mut(buffer.address() as *mut u8, buffer.bytes()) })
 }
 
 impl World {
@@ -129,7 +135,7 @@ impl World {
         let file = self.disk.volume.borrow().find(name.raw());
         let seen = match op {
             Op::Read => {
-                buffers.iter().for_each(|buffer| bytes_mut(buffer).fill(0xDB));
+                buffers.iter().for_each(|buffer| with_bytes(buffer, |bytes| bytes.fill(0xDB)));
                 0
             }
             _ => hash(&buffers),
@@ -138,7 +144,7 @@ impl World {
         self.trace.mix(Step::DiskSubmit, name.raw() ^ offset.rotate_left(20) ^ op as u64);
         self.note(|| format!("disk: {} {name} at {offset}, slot {index}", op.as_str()));
         let durable = op == Op::WriteDurable || op == Op::Write && name.kind().is_durable();
-        let request = Request { op, file, offset, buffers, seen, up_to, durable };
+        let request = Request { op, file, offset, buffers, seen, up_to, durable, fails: false };
         self.disk.requests.borrow_mut().insert(index, request);
         let start = self.disk.start.get();
         self.after(self.disk_latency(), move |world| {
@@ -178,12 +184,19 @@ impl World {
             Op::Flush => faults.flush_fails,
         };
         let Some(file) = request.file else { return -libc::ENOENT as i64 };
-        if self.random.chance(fails) {
+        if request.fails || self.disk_fails(fails) {
+            if request.op == Op::Flush {
+                // The system forgets that what it could not write was ever changed: the next flush succeeds without it.
+                self.disk.volume.borrow_mut().forget_unflushed(file, request.up_to);
+                let mut others = self.disk.requests.borrow_mut();
+                let flushes = others.values_mut().filter(|other| other.op == Op::Flush && other.file == request.file);
+                flushes.for_each(|other| other.fails = true);
+            }
             return -libc::EIO as i64;
         }
         let asked: usize = request.buffers.iter().map(Buffer::bytes).sum();
         let mut left = asked;
-        if asked > SECTOR && self.random.chance(faults.done_in_part) {
+        if asked > SECTOR && self.disk_fails(faults.done_in_part) {
             left = self.random.between(1, (asked / SECTOR) as u64 - 1) as usize * SECTOR;
         }
         let mut volume = self.disk.volume.borrow_mut();
@@ -209,7 +222,7 @@ impl World {
             let here = buffer.bytes().min(left - done);
             let at = request.offset + done as u64;
             let count = match request.op {
-                Op::Read => volume.read(file, at, &mut bytes_mut(buffer)[..here]),
+                Op::Read => with_bytes(buffer, |bytes| volume.read(file, at, &mut bytes[..here])),
                 _ => {
                     volume.write(file, at, &bytes(buffer)[..here]);
                     here
@@ -223,10 +236,11 @@ impl World {
         if request.durable {
             volume.settle(file, request.offset, done as u64);
         }
-        if request.op == Op::Read && done > 0 && self.random.chance(faults.bit_flips) {
+        if request.op == Op::Read && done > 0 && self.disk_fails(faults.bit_flips) {
             let buffer = &request.buffers[0];
             let at = self.random.below(buffer.bytes().min(done) as u64) as usize;
-            bytes_mut(buffer)[at] ^= 1 << self.random.below(8);
+            let bit = 1 << self.random.below(8);
+            with_bytes(buffer, |bytes| bytes[at] ^= bit);
         }
         done as i64
     }
@@ -291,7 +305,7 @@ impl World {
     fn perform(&self, op: &FileOp) -> io::Result<Answer> {
         let faults = self.disk.faults;
         let reads = matches!(op, FileOp::Size { .. } | FileOp::List { .. } | FileOp::ReadSmall { .. });
-        if self.random.chance(if reads { faults.read_fails } else { faults.write_fails }) {
+        if self.disk_fails(if reads { faults.read_fails } else { faults.write_fails }) {
             return Err(errno(libc::EIO));
         }
         let mut volume = self.disk.volume.borrow_mut();
@@ -367,13 +381,15 @@ impl World {
         }
     }
 
-    /// What a file holds now, for a check at the end of a run.
-    pub(super) fn file_content(&self, name: FileName) -> Option<Vec<u8>> {
-        let volume = self.disk.volume.borrow();
-        let file = volume.find(name.raw())?;
-        let mut content = vec![0; volume.size(file) as usize];
-        volume.read(file, 0, &mut content);
-        Some(content)
+    /// What a power cut would leave of a file for certain.
+    pub(super) fn durable_content(&self, name: FileName) -> Option<Vec<u8>> {
+        self.disk.volume.borrow().durable_content(name.raw())
+    }
+
+    /// Whether this goes wrong: only while clients are served. A server that does not come up, or does not stop in good
+    /// order, because of its disk is no matter for a run.
+    fn disk_fails(&self, chance: u32) -> bool {
+        self.serves_clients() && self.random.chance(chance)
     }
 }
 

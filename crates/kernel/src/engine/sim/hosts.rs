@@ -549,9 +549,15 @@ impl World {
         }
     }
 
+    /// True while the server is up and clients are at work.
+    pub(super) fn serves_clients(&self) -> bool {
+        let this = &self.supervisor;
+        this.ready.get() && this.up.get() && this.stop.get() == Stop::No && self.clients.get() > 0
+    }
+
     fn victims(&self) -> Vec<u32> {
         let this = &self.supervisor;
-        if !this.ready.get() || !this.up.get() || this.stop.get() != Stop::No || self.clients.get() == 0 {
+        if !self.serves_clients() {
             return Vec::new();
         }
         let may_die = |host: &&Rc<Host>| match host.role {

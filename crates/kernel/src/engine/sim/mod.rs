@@ -49,6 +49,7 @@ use crate::clock::Nanos;
 use crate::engine::EngineShared;
 use crate::fiber::stack::Stack;
 use crate::io::operations::{Answer, FileOp};
+use crate::io::{Completion, FileName};
 use crate::net::SendError;
 use crate::session::{Received, Service};
 use crate::supervisor::Message;
@@ -289,6 +290,13 @@ pub(crate) fn count_move() {
     }
 }
 
+/// Something that a server says on stderr: in the simulator only a run that prints its steps prints it. False outside.
+pub(crate) fn say(what: &str) -> bool {
+    let Some(world) = world() else { return false };
+    world.note(|| what.to_string());
+    true
+}
+
 /// A bug has shown that the server copes with: in the simulator the run has failed.
 pub(crate) fn bug(what: &str) {
     if let Some(world) = world() {
@@ -384,6 +392,24 @@ impl Net {
     pub(crate) fn wait(self, port: i32, events: &mut [libc::epoll_event], span: Option<Nanos>) -> usize {
         self.0.net.wait(self.0, port as usize, events, span)
     }
+}
+
+/// Sets what completion actions of this run do; false outside the simulator.
+pub(crate) fn on_completion(run: fn(&Completion)) -> bool {
+    let Some(world) = world() else { return false };
+    world.on_completion.set(Some(run));
+    true
+}
+
+/// What completion actions of this run do, if it has said so.
+pub(crate) fn completion_action() -> Option<fn(&Completion)> {
+    world()?.on_completion.get()
+}
+
+/// What a power cut at this moment would leave of a file at worst: only what is durable. For checks, in a scenario's own and
+/// in clients. None if not even its name is.
+pub fn durable_content(name: FileName) -> Option<Vec<u8>> {
+    world()?.durable_content(name)
 }
 
 /// The simulated disk, as [`crate::io`] sees it.

@@ -120,7 +120,7 @@ impl Volume {
     /// Numbers of the files in a directory, in order.
     pub(super) fn list(&self, directory: u8) -> Vec<u64> {
         let first = (directory as u64) << 56;
-        self.names.range(first..=first | (1 << 56) - 1).map(|(name, _)| name & ((1 << 56) - 1)).collect()
+        self.names.range(first..=(first | ((1 << 56) - 1))).map(|(name, _)| name & ((1 << 56) - 1)).collect()
     }
 
     pub(super) fn sync_directory(&mut self, directory: u8) {
@@ -226,6 +226,28 @@ impl Volume {
         if let Some((_, size)) = file.sizes_since.drain(..count).next_back() {
             file.durable_size = size;
         }
+    }
+
+    /// Takes what was written to the file up to that step for flushed, though it is not durable and will not be.
+    pub(super) fn forget_unflushed(&mut self, file: FileId, up_to: u64) {
+        self.file(file).since.retain(|_, versions| {
+            versions.retain(|version| version.0 > up_to);
+            !versions.is_empty()
+        });
+    }
+
+    /// What is sure to survive of a file, under the name that is sure to survive.
+    pub(super) fn durable_content(&self, name: u64) -> Option<Vec<u8>> {
+        let file = &self.files[self.durable_names.get(&name)?];
+        let mut content = vec![0; file.durable_size as usize];
+        for (&block, bytes) in &file.durable {
+            let at = block as usize * BLOCK;
+            let here = content.len().saturating_sub(at).min(BLOCK);
+            if here > 0 {
+                content[at..at + here].copy_from_slice(&bytes[..here]);
+            }
+        }
+        Some(content)
     }
 
     /// Makes durable what is there now of these bytes, and the file's size.
@@ -359,7 +381,7 @@ mod tests {
             let bytes = content(&volume, NAME).unwrap();
             assert_eq!(bytes.len(), 16_384);
             assert!(bytes[8192..12_288].iter().all(|&byte| byte == 2));
-            assert!(seed > 0 || bytes[..4096].iter().any(|&byte| byte == 0));
+            assert!(seed > 0 || bytes[..4096].contains(&0));
         }
     }
 

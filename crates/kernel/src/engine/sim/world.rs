@@ -113,6 +113,7 @@ pub(crate) struct World {
     pub(super) supervisor: Supervisor,
     pub(super) net: Net,
     pub(super) disk: Disk,
+    /// What completion actions do.
     pub(super) on_completion: Cell<Option<fn(&crate::io::Completion)>>,
     pub(super) counts: RefCell<Report>,
     failure: RefCell<Option<Failure>>,
