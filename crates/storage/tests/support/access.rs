@@ -23,15 +23,16 @@
 //! | `tpcb COUNT SEED KEYS` | so many transactions of three updates and an insert | `done N` |
 //! | `round` | a round of the launcher over this one table | `round N` |
 //! | `locktime MS`, `watch` | how long to wait for locks; the background vacuum knows the table | `ok` |
+//! | `me`, `cancel SESSION`, `pid` | | `session N`, `ok`, `pid N` |
 //! | `drop`, `checkpoint`, `usage`, `horizon`, `stat` | | |
 //!
 //! An error is answered by `error SQLSTATE message`, and aborts the open transaction.
 
 use super::table::{Row, Statement, Table, key_of};
 use base::{Error, RelId, Result, sqlstate};
-use kernel::clock;
 use kernel::region::arena::ArenaVec;
 use kernel::session::{End, Next, Service, Session, interrupt_error};
+use kernel::{clock, session};
 use std::fmt::Write as _;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -436,6 +437,13 @@ impl AccessService {
                 "ok".to_string()
             }
             "stat" => self.stat(),
+            "me" => format!("session {}", session::current_id().0),
+            "pid" => format!("pid {}", std::process::id()),
+            "cancel" => {
+                let slot = &session::slots()[number(1)? as usize];
+                slot.send_interrupt(slot.generation(), session::Interrupt::Cancel);
+                "ok".to_string()
+            }
             "usage" => {
                 let usage = self.relations.usage_of(state.rels[0]).unwrap_or_default();
                 format!(
@@ -458,6 +466,7 @@ impl AccessService {
             ("locks", locks.0),
             ("row_locks", self.storage.transactions.row_locks().usage().0),
             ("deadlocks", transactions.deadlocks),
+            ("waiting", self.storage.transactions.waiting().len() as u64),
             ("map_full", transactions.map.full as u64),
             ("map_bits", transactions.map.bits as u64),
             ("map_bytes", transactions.map.bytes),
