@@ -357,6 +357,10 @@ impl Binder<'_> {
                     self.note_column(expr, at);
                     Ok(expr.clone())
                 }
+                None if last.text == "tableoid" && scope.only_table().is_some() => {
+                    let relation = scope.only_table().unwrap_or_default();
+                    Ok(Expr::column(relation, TABLE_OID, Type::plain(Oid::OID)))
+                }
                 None if scope.item(path).is_some() => Err(self.unsupported("a whole row as a value", at)),
                 None => missing(self, format!("column \"{}\" does not exist", last.text)),
             };

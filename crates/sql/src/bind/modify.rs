@@ -38,9 +38,10 @@ impl Binder<'_> {
             Some(source) => match plain_values(source) {
                 Some(rows) => {
                     self.with(source.with, source.recursive, None)?;
+                    self.check_width(insert, rows.first().map_or(0, |row| row.len()))?;
                     self.insert_rows(rows, &columns, &table)?
                 }
-                None => self.insert_query(source, &columns, &table, insert.at)?,
+                None => self.insert_query(source, &columns, &table, insert)?,
             },
         };
         let new = self.row_relation(relation, &table)?;
@@ -204,6 +205,17 @@ impl Binder<'_> {
         Ok(columns)
     }
 
+    /// Columns that are named must have values.
+    fn check_width(&self, insert: &ast::Insert<'_>, given: usize) -> Result<()> {
+        match insert.columns.get(given) {
+            None => Ok(()),
+            Some(name) => {
+                let message = "INSERT has more target columns than expressions";
+                Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)))
+            }
+        }
+    }
+
     fn insert_rows(
         &mut self,
         rows: &[&[ast::Expr<'_>]],
@@ -256,9 +268,11 @@ impl Binder<'_> {
         source: &ast::Query<'_>,
         columns: &[usize],
         table: &TableDef,
-        at: u32,
+        insert: &ast::Insert<'_>,
     ) -> Result<Query> {
+        let at = insert.at;
         let query = self.query(source, None, false)?;
+        self.check_width(insert, query.visible)?;
         if query.visible > columns.len() {
             return Err(Error::statement(
                 sqlstate::SYNTAX_ERROR,
@@ -512,7 +526,7 @@ impl Binder<'_> {
             None => {
                 let message =
                     "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-                Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(conflict.at)))
+                Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message))
             }
         }
     }

@@ -637,8 +637,7 @@ impl Binder<'_> {
                 () => None,
             };
             if let Some(refused) = refused {
-                return Err(Error::unsupported(format!("{words} is not allowed with {refused}"))
-                    .at(self.position(clause.at)));
+                return Err(Error::unsupported(format!("{words} is not allowed with {refused}")));
             }
             let mut relations = Vec::new();
             for item in &scope.namespace.items {

@@ -107,6 +107,13 @@ impl<'s> Scope<'s> {
         Ok(None)
     }
 
+    /// The one table that can be seen here, whose system columns need no name before them.
+    pub fn only_table(&self) -> Option<RelationId> {
+        let mut tables = self.namespace.items.iter().filter(|item| item.is_table);
+        let only = tables.next()?;
+        if tables.next().is_some() { None } else { only.relation }
+    }
+
     /// The relation of a name.
     pub fn item(&self, path: Path<'_>) -> Option<&'s Item> {
         let mut scope = Some(*self);

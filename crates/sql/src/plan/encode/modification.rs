@@ -52,7 +52,9 @@ impl Encoder<'_> {
             true => Columns::new(),
             false => above,
         };
-        read.extend(existing.iter().filter(|column| column.relation != modify.new));
+        // A deleted row has no new one: its own relation stands for that.
+        let made = |column: &&Column| column.relation == modify.new && modify.kind != ModificationKind::Delete;
+        read.extend(existing.iter().filter(|column| !made(column)));
         if modify.kind == ModificationKind::Insert {
             read.retain(|column| column.relation != modify.relation);
         }
