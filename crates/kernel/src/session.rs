@@ -65,6 +65,10 @@ pub trait Service: Send + Sync + 'static {
     /// this method, which then runs a second time.
     fn close(&self, session: &mut Session, end: End);
 
+    /// Gives up what others may be waiting for of a session that died, and waits for nobody itself: for each session that
+    /// died, before [`Service::close`] of any that may wait for it. May run a second time.
+    fn release_dead(&self, _session: SessionId) {}
+
     /// The names of what the server does of its own accord; each runs as a session of the background host.
     fn background(&self) -> &'static [&'static str] {
         &[]

@@ -79,6 +79,7 @@ use file::Files;
 use kernel::sync::Critical;
 use kernel::wait::{self, Event};
 use kernel::{clock, region, session};
+use relation::pending::Pending;
 use wal::record::{FileCreate, FileDrop, FileTruncate};
 use wal::space::record_bytes;
 
@@ -133,6 +134,7 @@ pub struct Storage {
     /// Numbers that are given out once.
     pub counters: Counters,
     checkpoints: &'static CheckpointShared,
+    pending: Pending,
 }
 
 impl Storage {
@@ -147,6 +149,7 @@ impl Storage {
             transactions: Transactions::make(wal),
             counters: Counters::make(wal),
             checkpoints: region::single("checkpoints"),
+            pending: Pending::make(),
         }));
         storage.set_limits(config);
         Ok(storage)
@@ -214,10 +217,17 @@ impl Storage {
     /// Ends a session, however it ended: its transaction is aborted, or its commit finished; pins, room in the log, locks and
     /// snapshots go. Runs as that session, in the process that closes it.
     pub fn end_session(&'static self, session: SessionId) {
+        self.release_dead(session);
+        self.transactions.end_session(session);
+    }
+
+    /// Gives up what others may wait for of a session that died: pins, room in the log, the lead of a flush or a checkpoint. Waits
+    /// for nobody. For all sessions that died together before any of them is ended, since a commit that is finished waits for a
+    /// flush, and the dead leader of that may be the next one to be ended.
+    pub fn release_dead(&'static self, session: SessionId) {
         self.pool.forget_dead(session);
         self.wal.forget_dead(session);
         self.forget_checkpoint_of(session);
-        self.transactions.end_session(session);
     }
 
     /// Commits the running session's transaction; `dropped` are storages that are gone with it.

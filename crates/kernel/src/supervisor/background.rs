@@ -63,7 +63,7 @@ pub(super) fn main(config: &'static Config, service: &'static dyn Service, host:
         index += 1;
     }
     for &dead in dead {
-        reaper::release(dead);
+        reaper::release(service, dead);
         reaper::end_sessions(service, dead);
         super::say_reaped(dead);
     }
@@ -89,7 +89,7 @@ pub(super) fn main(config: &'static Config, service: &'static dyn Service, host:
         while let Some(message) = receive_background() {
             match message {
                 Message::Died(dead) => {
-                    reaper::release(dead);
+                    reaper::release(service, dead);
                     lock(&to_end).push_back(dead);
                     if let Some(&reaper) = reaper.get() {
                         wait::post(reaper);

@@ -2,7 +2,8 @@
 //!
 //! In order: were its engines inside a critical section, or did they hold a spinlock or an exclusive latch? Then only a
 //! restart helps. Else every session that was running there is taken out of the lists it waited in, its shared latches are
-//! released, the service rolls it back, and its slot is free. Sessions that were parked or queued there go on elsewhere, and
+//! released, and so is what else others may wait for ([`Service::release_dead`]). Then, one after the other, the service
+//! rolls them back, and their slots are free. Sessions that were parked or queued there go on elsewhere, and
 //! so do those that an engine had only looked at, or had already put away.
 //! At last everybody is posted, and every parked session looked at: a post or an arrival may have died with its carrier.
 //!
@@ -46,7 +47,7 @@ pub(super) fn restart_if_fatal(host: u32) {
 
 /// The first half of cleaning up after a host of the group: what others may wait for. Waits for the dead host's own disk
 /// requests, and for nobody else.
-pub(super) fn release(host: u32) {
+pub(super) fn release(service: &dyn Service, host: u32) {
     restart_if_fatal(host);
     let dead: Vec<_> = engines_of(host).collect();
     // Before anything that they read into or wrote from is given back.
@@ -61,6 +62,8 @@ pub(super) fn release(host: u32) {
             slot.run.store(QUEUED, SeqCst);
         } else {
             free_latches(slot);
+            // Now for all of them: one that is ended below, or after another death, may wait for what this one led.
+            service.release_dead(slot.id());
         }
     }
     for engine in &dead {

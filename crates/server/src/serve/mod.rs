@@ -116,6 +116,10 @@ impl Service for Database {
         self.sql.end_session(session.shared().id());
     }
 
+    fn release_dead(&self, session: base::SessionId) {
+        self.storage.release_dead(session);
+    }
+
     fn refusal(&self, error: &Error) -> Vec<u8> {
         startup::refusal(error)
     }

@@ -9,6 +9,7 @@
 //! | `load FROM TO VALUE` | rows in bulk | `ok` |
 //! | `get KEY` | by the unique index | `row VALUE COUNT`, `none` |
 //! | `set KEY VALUE`, `bump KEY`, `move KEY TO` | changes the indexed value; the count; the key | `ok`, `none` |
+//! | `bumps FROM TO`, `deletes FROM TO` | each key of a range | `ok` |
 //! | `add KEY AMOUNT`, `addv KEY AMOUNT` | adds to the count; to the indexed value | `ok`, `none` |
 //! | `sum FROM TO` | counts and values of the keys of a range, and how many there are | `sum COUNT VALUE ROWS` |
 //! | `trace` | from now on answers end with ` @` and the snapshot of the statement, or the position of the commit | `ok` |
@@ -20,7 +21,8 @@
 //! | `vacuum` | | `vacuumed REMOVED RECLAIMED ENTRIES LIVE PAGES CUT` |
 //! | `pages` | | `pages HEAP INDEX INDEX` |
 //! | `build` | makes both indexes anew | `built ENTRIES LEVELS` |
-//! | `tpcb COUNT SEED KEYS` | so many transactions of three updates and an insert | `done N` |
+//! | `tpcb COUNT SEED KEYS FIRST KEEP` | transactions FIRST to FIRST + COUNT, each of three updates and an insert; of the rows inserted so many are kept | `done N` |
+//! | `xids COUNT ABORTED` | so many transactions that do nothing, every ABORTEDth of them aborted | `ok` |
 //! | `round` | a round of the launcher over this one table | `round N` |
 //! | `locktime MS`, `watch` | how long to wait for locks; the background vacuum knows the table | `ok` |
 //! | `me`, `cancel SESSION`, `pid` | | `session N`, `ok`, `pid N` |
@@ -34,7 +36,7 @@ use kernel::region::arena::ArenaVec;
 use kernel::session::{End, Next, Service, Session, interrupt_error};
 use kernel::{clock, session};
 use std::fmt::Write as _;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use storage::btree::{Direction, Sorter};
 use storage::heap::{Isolation, RowWait};
@@ -168,6 +170,10 @@ impl Service for AccessService {
 
     fn close(&self, session: &mut Session, _end: End) {
         self.relations.end_session(session.shared().id());
+    }
+
+    fn release_dead(&self, session: base::SessionId) {
+        self.relations.storage().release_dead(session);
     }
 
     fn background(&self) -> &'static [&'static str] {
@@ -419,7 +425,33 @@ impl AccessService {
             "build" => self.build(state)?,
             "tpcb" => {
                 let (count, seed, keys) = (number(1)?, number(2)?, number(3)?);
-                self.tpcb(state, count, seed as u64, keys)?
+                self.tpcb(state, number(4)?..number(4)? + count, seed as u64, keys, number(5)?)?
+            }
+            "rels" => format!("ok {} {} {}", state.rels[0], state.rels[1], state.rels[2]),
+            "bumps" => {
+                for key in number(1)?..number(2)? {
+                    let bump = |row: &Row| Row { count: row.count + 1, ..*row };
+                    self.statement(state, |table, statement| table.update(statement, key, bump))?;
+                }
+                "ok".to_string()
+            }
+            "deletes" => {
+                for key in number(1)?..number(2)? {
+                    self.statement(state, |table, statement| table.delete(statement, key))?;
+                }
+                "ok".to_string()
+            }
+            "xids" => {
+                let transactions = self.storage.transactions;
+                for nth in 1..=number(1)? {
+                    transactions.xid()?;
+                    if nth % number(2)?.max(1) == 0 {
+                        self.relations.abort();
+                    } else {
+                        self.relations.commit(Durability::Asynchronous)?;
+                    }
+                }
+                "ok".to_string()
             }
             "lookups" => self.lookups(state, number(1)?, number(2)?)?,
             "drop" => {
@@ -524,9 +556,11 @@ impl AccessService {
         Ok(format!("built {entries} {levels} {} {} {}", rels[0], rels[1], rels[2]))
     }
 
-    /// Transactions like TPC-B's over one table: three rows are changed, of which the third is one of a few, and one is added.
-    fn tpcb(&self, state: &mut State, count: i64, seed: u64, keys: i64) -> Result<String> {
-        let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    /// Transactions like TPC-B's over one table: three rows are changed, of which the third is one of a few, one is added, and the one
+    /// that was added `keep` transactions before goes.
+    fn tpcb(&self, state: &mut State, range: Range<i64>, seed: u64, keys: i64, keep: i64) -> Result<String> {
+        let count = range.end - range.start;
+        let mut random = (seed + range.start as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut next = move |limit: i64| {
             random ^= random << 13;
             random ^= random >> 7;
@@ -535,18 +569,22 @@ impl AccessService {
         };
         let mut retried = 0;
         let start = clock::now();
-        for nth in 0..count {
+        for nth in range {
             // Always in the same order of groups, as in TPC-B: no deadlocks.
             let (account, teller, branch) = (20 + next(keys - 20), 10 + next(10), next(10));
             state.open = Some(Isolation::ReadCommitted);
             let work = (|| {
                 for key in [account, teller, branch] {
+                    // Now and then a column with an index changes.
+                    let moved = ((nth + key) % 8 == 0) as i64;
                     let there = self.statement(state, |table, statement| {
-                        table.update(statement, key, |row| Row { count: row.count + 1, ..*row })
+                        let change = |row: &Row| Row { count: row.count + 1, value: row.value + moved, ..*row };
+                        table.update(statement, key, change)
                     })?;
                     assert!(there, "row {key} is missing");
                 }
-                let key = 1_000_000 + (seed as i64) * 1_000_000 + nth;
+                let key = 1_000_000 + (seed as i64) * 100_000_000 + nth;
+                self.statement(state, |table, statement| table.delete(statement, key - keep))?;
                 self.statement(state, |table, statement| {
                     table.insert(statement, &Row { key, value: account, count: 0 })
                 })

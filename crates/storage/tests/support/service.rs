@@ -83,6 +83,10 @@ impl Service for StorageService {
         self.storage.end_session(session.shared().id());
     }
 
+    fn release_dead(&self, session: base::SessionId) {
+        self.storage.release_dead(session);
+    }
+
     fn background(&self) -> &'static [&'static str] {
         storage::TASKS
     }
