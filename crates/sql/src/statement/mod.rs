@@ -8,6 +8,7 @@
 //! | [`explain`] | `EXPLAIN` |
 //! | [`table`](mod@table), [`index`](mod@index), [`alter`] | `CREATE`, `ALTER` and `DROP` of tables, indexes, schemas; `TRUNCATE` |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
+//! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE` |
 //!
 //! Rules
@@ -15,6 +16,7 @@
 
 pub mod alter;
 pub mod constraint;
+pub mod copy;
 pub mod define;
 pub mod explain;
 pub mod index;
@@ -81,7 +83,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
             // There are no sequences that could begin anew.
             Utility::Truncate { paths, cascade, .. } => self.truncate(env, paths, *cascade),
-            Utility::Copy(_) => Err(refused("COPY")),
+            Utility::Copy(copy) => self.copy(env, text, copy, out),
             Utility::Vacuum { analyze, full, verbose, paths } => {
                 self.vacuum(env, (*analyze, *full, *verbose), paths, out)
             }

@@ -1,0 +1,367 @@
+//! Rows from the client into a table.
+//!
+//! ```text
+//!  pieces -> lines -> fields -> values -> rows, a batch at a time -> heap -> each index
+//!                                  \---- a table with defaults, checks or references: an INSERT for each row
+//! ```
+//!
+//! Rules
+//! 1. A table with nothing but `NOT NULL` and keys is filled in batches: pages one after the other, a log record for each.
+//! 2. Everything else goes the way of `INSERT`, with one plan for all rows and one command number, so that it means the same.
+//! 3. The client is waited for between batches; an error leaves the transaction failed, and what it sends after that is the server's to
+//!    pass over.
+
+use super::Options;
+use super::format::{Fields, Lines};
+use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
+use crate::exec::access::Tables;
+use crate::exec::Exec;
+use crate::parser::ast::{Copy, Name};
+use crate::plan::Plan;
+use crate::row::{self, Shape};
+use crate::session::run::Compiled;
+use crate::session::work::Work;
+use crate::session::{CopyFormat, Environment, Output, Session};
+use crate::statement::index::{KeyMaker, row_shapes, show_values};
+use crate::types::datetime::Style;
+use crate::types::{Arena, Datum, Kind, Oid, io, table};
+use allocator_api2::alloc::Allocator;
+use base::settings::quoted_identifier;
+use base::{Error, Result, sqlstate};
+use storage::btree::{Btree, Inserted, Unique};
+use storage::heap::Heap;
+use storage::page::Tid;
+use storage::relation::Bulk;
+use storage::txn::LockMode;
+
+/// Rows of a batch, and its bytes.
+const BATCH_ROWS: usize = 1000;
+const BATCH_BYTES: usize = 256 << 10;
+
+/// The columns that a list names: all of them if it names none.
+pub(super) fn columns_of(table: &TableDef, names: &[Name<'_>]) -> Result<Vec<usize>> {
+    if names.is_empty() {
+        return Ok(table.visible().map(|(index, _)| index).collect());
+    }
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let column = table.column(name.text).ok_or_else(|| {
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
+            Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+        })?;
+        if columns.contains(&column) {
+            let message = format!("column \"{}\" specified more than once", name.text);
+            return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+/// An index that rows are entered into.
+struct Target {
+    name: String,
+    tree: Btree,
+    unique: bool,
+    maker: KeyMaker,
+    columns: Vec<u16>,
+}
+
+/// A table that is being filled.
+struct Load<'l> {
+    table: &'l TableDef,
+    heap: Heap,
+    bulk: Bulk,
+    shapes: Vec<Shape>,
+    targets: Vec<Target>,
+    /// Rows that wait to be put.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    tids: Vec<Tid>,
+    key: Vec<u8>,
+}
+
+impl<'l> Load<'l> {
+    fn new(tables: &Tables<'_>, table: &'l TableDef) -> Load<'l> {
+        let relations = tables.relations;
+        let rel = match table.rows {
+            Rows::Stored(rel) => rel,
+            Rows::Made(_) | Rows::None => unreachable!("the caller has looked"),
+        };
+        let fill = table.options.iter().find(|option| option.0 == "fillfactor");
+        let fill = fill.and_then(|option| option.1.parse().ok()).unwrap_or(100);
+        let target = |index: &crate::catalog::definition::IndexDef| Target {
+            name: index.name.clone(),
+            tree: relations.btree(index.storage),
+            unique: index.unique,
+            maker: KeyMaker::new(table, &index.columns),
+            columns: index.columns.iter().map(|part| part.column).collect(),
+        };
+        Load {
+            table,
+            heap: relations.heap(rel).with_fill_factor(fill),
+            bulk: Bulk::default(),
+            shapes: row_shapes(table),
+            targets: table.indexes.iter().map(target).collect(),
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            tids: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Adds a row to the batch.
+    fn push(&mut self, values: &[Datum<'_>], tables: &Tables<'_>, style: &Style<'_>) -> Result<()> {
+        for (column, value) in self.table.columns.iter().zip(values) {
+            if column.not_null && value.is_null() {
+                let types: Vec<Oid> = self.table.columns.iter().map(|column| column.ty.oid).collect();
+                let message = format!(
+                    "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                    column.name, self.table.name
+                );
+                return Err(Error::statement(sqlstate::NOT_NULL_VIOLATION, message)
+                    .detail(format!("Failing row contains ({}).", show_values(values, &types, style)?)));
+            }
+        }
+        row::encode(&self.shapes, values, &mut self.bytes)?;
+        self.ends.push(self.bytes.len());
+        match self.ends.len() >= BATCH_ROWS || self.bytes.len() >= BATCH_BYTES {
+            true => self.put(tables, style),
+            false => Ok(()),
+        }
+    }
+
+    /// Puts the batch into the table and its indexes.
+    fn put(&mut self, tables: &Tables<'_>, style: &Style<'_>) -> Result<()> {
+        let mut rows = Vec::with_capacity(self.ends.len());
+        let mut start = 0;
+        for &end in &self.ends {
+            rows.push(&self.bytes[start..end]);
+            start = end;
+        }
+        self.tids.clear();
+        self.heap.insert_many(&mut self.bulk, tables.command(), &rows, &mut self.tids)?;
+        for target in &mut self.targets {
+            for (row, tid) in rows.iter().zip(&self.tids) {
+                self.key.clear();
+                let has_null = target.maker.key(row, &mut self.key)?;
+                let unique = if target.unique && !has_null { Unique::Check(&self.heap) } else { Unique::No };
+                let deadline = if target.unique { tables.deadline() } else { None };
+                match target.tree.insert(&self.key, *tid, unique, deadline)? {
+                    Inserted::Done => {}
+                    Inserted::Duplicate(_) => return Err(duplicate(self.table, target, row, &self.shapes, style)?),
+                }
+            }
+            crate::exec::breathe()?;
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        Ok(())
+    }
+}
+
+#[cold]
+fn duplicate(table: &TableDef, target: &Target, row: &[u8], shapes: &[Shape], style: &Style<'_>) -> Result<Error> {
+    let row = row::Row::new(row)?;
+    let (mut names, mut types, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for &column in &target.columns {
+        let definition = &table.columns[usize::from(column)];
+        names.push(definition.name.as_str());
+        types.push(definition.ty.oid);
+        values.push(row.get(shapes, usize::from(column))?);
+    }
+    let message = format!("duplicate key value violates unique constraint \"{}\"", target.name);
+    let shown = show_values(&values, &types, style)?;
+    Ok(Error::statement(sqlstate::UNIQUE_VIOLATION, message)
+        .detail(format!("Key ({})=({shown}) already exists.", names.join(", "))))
+}
+
+/// Can the table be filled in batches?
+fn is_plain(table: &TableDef, columns: &[usize]) -> bool {
+    let has_default = |(at, column): (usize, &crate::catalog::definition::ColumnDef)| {
+        column.default.is_some() && !columns.contains(&at)
+    };
+    let demands = |constraint: &crate::catalog::definition::ConstraintDef| {
+        matches!(constraint.kind, ConstraintKind::Check(_) | ConstraintKind::ForeignKey(_))
+    };
+    !table.visible().any(has_default) && !table.constraints.iter().any(demands)
+}
+
+impl<A: Allocator + ::core::marker::Copy> Session<A> {
+    pub(super) fn copy_from<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        copy: &Copy<'_>,
+        options: &Options,
+        out: &mut O,
+    ) -> Result<u64> {
+        if copy.filter.is_some() {
+            return Err(Error::unsupported("COPY FROM with WHERE is not supported")
+                .hint("Copy into another table, and use INSERT INTO … SELECT … WHERE."));
+        }
+        self.check_writes(env, "COPY FROM")?;
+        let table = self.lock_own_table(env, copy.path, LockMode::RowExclusive, false)?;
+        let columns = columns_of(&table, copy.columns)?;
+        if options.freeze && env.stored()?.storage().transactions.current_xid().is_none_or(|own| table.version >> 24 != own.0) {
+            let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
+                           subtransaction";
+            return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        let plan = match is_plain(&table, &columns) {
+            true => None,
+            false => {
+                let name = self.full_name(env, &table)?;
+                let named: Vec<String> =
+                    columns.iter().map(|column| quoted_identifier(&table.columns[*column].name)).collect();
+                let slots: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
+                let text = format!("insert into {name} ({}) values ({})", named.join(", "), slots.join(", "));
+                let types: Vec<Oid> = columns.iter().map(|column| table.columns[*column].ty.oid).collect();
+                match self.compile(env, &text, (0, text.len()), &[], &types, false)? {
+                    Ok(Compiled::Plan(plan)) => Some(plan),
+                    _ => return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an INSERT has no plan")),
+                }
+            }
+        };
+        self.transaction.take_snapshot();
+        out.copy_in(CopyFormat::Text, columns.len())?;
+        let mut work = self.take_work();
+        let copied = self.copy_rows(env, &mut work, (&table, &columns), plan.as_deref(), options, out);
+        self.work = work;
+        copied
+    }
+
+    fn copy_rows<O: Output>(
+        &self,
+        env: &Environment<'_>,
+        work: &mut Work<A>,
+        (table, columns): (&TableDef, &[usize]),
+        plan: Option<&[u8]>,
+        options: &Options,
+        out: &mut O,
+    ) -> Result<u64> {
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
+        let catalog = self.catalog_in(env, work)?;
+        let form = &options.form;
+        let (mut lines, mut fields, mut arena) = (Lines::default(), Fields::default(), Arena::new());
+        let (mut rows, mut skip_header) = (0_u64, form.header);
+        let mut tables = self.open_tables(env, work)?;
+        let snapshot = tables.snapshot;
+        let mut load = plan.is_none().then(|| Load::new(&tables, table));
+        let mut last = false;
+        while !last {
+            last = !out.copied(|piece| lines.push(piece))?;
+            while let Some(line) = lines.next(form, last) {
+                if std::mem::take(&mut skip_header) {
+                    if form.header_matches {
+                        fields.read(form, line)?;
+                        check_header(table, columns, &fields)?;
+                    }
+                    continue;
+                }
+                fields.read(form, line)?;
+                check_count(table, columns, &fields, line)?;
+                {
+                    let mut values = vec![Datum::Null; if plan.is_some() { columns.len() } else { table.columns.len() }];
+                    for (at, &column) in columns.iter().enumerate() {
+                        let Some(field) = fields.get(at) else { continue };
+                        let ty = table.columns[column].ty;
+                        let text = crate::types::text::validate(field)?;
+                        let value = match table::kind(ty.oid) {
+                            Kind::Reg => Datum::Int(catalog.read_reg(ty.oid, text)?.0.into()),
+                            _ => io::input(ty, text, &arena, &style)?,
+                        };
+                        values[if plan.is_some() { at } else { column }] = value;
+                    }
+                    match (&mut load, plan) {
+                        (Some(load), _) => load.push(&values, &tables, &style)?,
+                        (None, Some(plan)) => {
+                            let view = self.view(env);
+                            let around = self.around(env, &catalog, &view, style);
+                            self.insert_row(plan, &around, &mut tables, &values)?;
+                        }
+                        (None, None) => {}
+                    }
+                }
+                rows += 1;
+                // The values are in the row by now.
+                arena.reset();
+            }
+        }
+        if let Some(mut load) = load {
+            load.put(&tables, &style)?;
+            load.heap.end_bulk(&mut load.bulk)?;
+        }
+        self.close_tables(env, work, snapshot, true);
+        Ok(rows)
+    }
+
+    /// Inserts one row with the plan of an `INSERT`.
+    fn insert_row(
+        &self,
+        plan: &[u8],
+        around: &crate::exec::around::Around<'_>,
+        tables: &mut Tables<'_>,
+        values: &[Datum<'_>],
+    ) -> Result<()> {
+        let Some(plan) = Plan::new(plan) else { return Ok(()) };
+        let own = Tables {
+            relations: tables.relations,
+            snapshot: tables.snapshot,
+            isolation: tables.isolation,
+            pairs: &mut *tables.pairs,
+            lock_timeout_ns: tables.lock_timeout_ns,
+        };
+        let mut exec = Exec::new(plan, around, Some(own));
+        for parameter in plan.parameters() {
+            exec.bind(values.get(parameter.index as usize).copied().unwrap_or(Datum::Null))?;
+        }
+        while exec.next_row()? {}
+        Ok(())
+    }
+}
+
+fn check_count(table: &TableDef, columns: &[usize], fields: &Fields, line: &[u8]) -> Result<()> {
+    let bad = |message: String| Err(Error::statement(sqlstate::BAD_COPY_FILE_FORMAT, message));
+    if columns.is_empty() && line.is_empty() {
+        return Ok(());
+    }
+    if let Some(missing) = columns.get(fields.len()) {
+        return bad(format!("missing data for column \"{}\"", table.columns[*missing].name));
+    }
+    if fields.len() > columns.len() {
+        return bad("extra data after last expected column".to_owned());
+    }
+    Ok(())
+}
+
+fn check_header(table: &TableDef, columns: &[usize], fields: &Fields) -> Result<()> {
+    let bad = |message: String| Err(Error::statement(sqlstate::BAD_COPY_FILE_FORMAT, message));
+    if fields.len() != columns.len() {
+        return bad(format!(
+            "wrong number of fields in header line: got {}, expected {}",
+            fields.len(),
+            columns.len()
+        ));
+    }
+    for (at, &column) in columns.iter().enumerate() {
+        let expected = &table.columns[column].name;
+        match fields.get(at) {
+            Some(found) if found == expected.as_bytes() => {}
+            Some(found) => {
+                return bad(format!(
+                    "column name mismatch in header line field {}: got \"{}\", expected \"{expected}\"",
+                    at + 1,
+                    String::from_utf8_lossy(found)
+                ));
+            }
+            None => {
+                return bad(format!(
+                    "column name mismatch in header line field {}: got null value, expected \"{expected}\"",
+                    at + 1
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! Rows of a table or a query to the client.
+
+use super::Options;
+use super::format::{Form, write_field};
+use crate::catalog::definition::Rows;
+use crate::lexer::{Lexer, TokenKind};
+use crate::parser::ast::Copy;
+use crate::session::run::{Compiled, Ended};
+use crate::session::{Column, CopyFormat, Environment, Format, Output, Session, Tag};
+use crate::statement::define::missing;
+use allocator_api2::alloc::Allocator;
+use base::settings::{MessageLevel, quoted_identifier};
+use base::{Error, Result, sqlstate};
+
+/// An output that makes lines of rows.
+struct ToClient<'o, O> {
+    out: &'o mut O,
+    form: &'o Form,
+    columns: usize,
+    line: Vec<u8>,
+    value: Vec<u8>,
+    fields: usize,
+}
+
+impl<O: Output> ToClient<'_, O> {
+    fn separate(&mut self) {
+        if self.fields > 0 {
+            self.line.push(self.form.delimiter);
+        }
+        self.fields += 1;
+    }
+}
+
+impl<O: Output> Output for ToClient<'_, O> {
+    fn columns<'c>(&mut self, _: impl Iterator<Item = Column<'c>>) {}
+
+    fn begin_row(&mut self) {
+        self.line.clear();
+        self.fields = 0;
+    }
+
+    fn null(&mut self) {
+        self.separate();
+        write_field(self.form, None, self.columns == 1, &mut self.line);
+    }
+
+    fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        self.separate();
+        self.value.clear();
+        write(&mut self.value)?;
+        write_field(self.form, Some(&self.value), self.columns == 1, &mut self.line);
+        Ok(())
+    }
+
+    fn end_row(&mut self) -> Result<()> {
+        self.line.push(b'\n');
+        let line = &self.line;
+        self.out.copy_row(|buffer| {
+            buffer.extend_from_slice(line);
+            Ok(())
+        })
+    }
+
+    fn abandon_row(&mut self) {}
+
+    fn complete(&mut self, _: Tag) {}
+
+    fn empty_query(&mut self) {}
+
+    fn suspended(&mut self) {}
+
+    fn notice(&mut self, level: MessageLevel, message: &Error) {
+        self.out.notice(level, message);
+    }
+
+    fn copy_in(&mut self, _: CopyFormat, _: usize) -> Result<()> {
+        Err(Error::unsupported("COPY within COPY"))
+    }
+
+    fn copied(&mut self, _: impl FnOnce(&[u8]) -> Result<()>) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn copy_out(&mut self, _: CopyFormat, _: usize) {}
+
+    fn copy_row(&mut self, _: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy_done(&mut self) {}
+}
+
+impl<A: Allocator + ::core::marker::Copy> Session<A> {
+    pub(super) fn copy_to<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        copy: &Copy<'_>,
+        options: &Options,
+        out: &mut O,
+    ) -> Result<u64> {
+        let made;
+        let (text, range) = match copy.query {
+            Some(_) => (text, query_range(text, copy.at as usize)?),
+            None => {
+                made = self.query_of_table(env, copy)?;
+                (made.as_str(), (0, made.len()))
+            }
+        };
+        let Ok(Compiled::Plan(plan)) = self.compile(env, text, range, &[], &[], false)? else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "the query of a COPY has no plan"));
+        };
+        let read = crate::plan::Plan::new(&plan);
+        let names: Vec<String> =
+            read.into_iter().flat_map(|plan| plan.columns()).map(|column| column.name.to_owned()).collect();
+        if read.is_some_and(|plan| !plan.has(crate::plan::flags::RETURNS_ROWS)) {
+            return Err(Error::unsupported("COPY query must have a RETURNING clause"));
+        }
+        out.copy_out(CopyFormat::Text, names.len());
+        let mut lines = ToClient {
+            out,
+            form: &options.form,
+            columns: names.len(),
+            line: Vec::new(),
+            value: Vec::new(),
+            fields: 0,
+        };
+        if options.form.header {
+            lines.begin_row();
+            for name in &names {
+                lines.value(|buffer| {
+                    buffer.extend_from_slice(name.as_bytes());
+                    Ok(())
+                })?;
+            }
+            lines.end_row()?;
+        }
+        let (ended, requests) =
+            self.execute_plan(env, &plan, &[], (text, &[]), |_| Format::Text, u64::MAX, None, &mut lines)?;
+        self.carry_out(env, requests)?;
+        out.copy_done();
+        let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
+        Ok(rows)
+    }
+
+    /// The query that gives a table's columns.
+    fn query_of_table(&self, env: &Environment<'_>, copy: &Copy<'_>) -> Result<String> {
+        let (schema, name) = crate::catalog::split(copy.path)?;
+        let catalog = self.catalog(env)?;
+        let table = catalog.find(schema, name)?.ok_or_else(|| missing(copy.path))?;
+        if table.kind == crate::catalog::definition::RelationKind::View && !matches!(table.rows, Rows::Stored(_)) {
+            let message = format!("cannot copy from view \"{}\"", table.name);
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
+                .hint("Try the COPY (SELECT ...) TO variant."));
+        }
+        let columns = super::from::columns_of(&table, copy.columns)?;
+        let columns: Vec<String> =
+            columns.iter().map(|column| quoted_identifier(&table.columns[*column].name)).collect();
+        Ok(format!("select {} from {}", columns.join(", "), self.full_name(env, &table)?))
+    }
+}
+
+/// Where the query of `COPY (query) TO …` stands.
+fn query_range(text: &str, at: usize) -> Result<(usize, usize)> {
+    let mut lexer = Lexer::starting_at(text, at);
+    let (mut depth, mut start) = (0_u32, 0);
+    loop {
+        let token = lexer.next_token()?;
+        match token.kind {
+            TokenKind::ParenOpen => {
+                depth += 1;
+                if depth == 1 {
+                    start = lexer.position();
+                }
+            }
+            TokenKind::ParenClose => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Ok((start, lexer.position() - 1));
+                }
+            }
+            TokenKind::End => {
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_of_a_copy_is_found() {
+        let text = "select 1; copy (select ')', (2)) to stdout";
+        let (from, to) = query_range(text, 10).unwrap();
+        assert_eq!(&text[from..to], "select ')', (2)");
+        assert!(query_range("copy (select 1", 0).is_err());
+    }
+}
