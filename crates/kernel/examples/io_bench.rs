@@ -91,6 +91,7 @@ fn serve(description: &str) -> i32 {
         primitive: Primitive::Futex,
         io: IoMethod::parse(words[2]).expect("a method"),
         io_workers: 8,
+        blocking_threads: 4,
         max_connections: 100,
         spare_engines: 2,
         engine_idle_spin_us: 0,

@@ -98,8 +98,11 @@ pub struct Config {
     pub primitive: Primitive,
     /// How disk I/O is carried out.
     pub io: IoMethod,
-    /// How many I/O helpers there are with [`IoMethod::Workers`].
+    /// How many I/O workers there are, unless the method is [`IoMethod::Sync`]; with [`IoMethod::Uring`] they serve engines
+    /// that are refused a ring.
     pub io_workers: u32,
+    /// How many threads a host with fibers has at most for calls that block in the operating system.
+    pub blocking_threads: u32,
     /// How many sessions there may be.
     pub max_connections: u32,
     /// How many idle engines a dedicated group keeps ahead of need.

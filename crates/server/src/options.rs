@@ -95,6 +95,7 @@ impl Options {
             primitive: Primitive::parse(settings.word(S::WaitPrimitive)).expect(chosen),
             io: IoMethod::parse(settings.word(S::IoMethod)).expect(chosen),
             io_workers: settings.integer(S::IoWorkers) as u32,
+            blocking_threads: settings.integer(S::BlockingPoolSize) as u32,
             max_connections: settings.integer(S::MaxConnections) as u32,
             spare_engines: settings.integer(S::SpareEngines) as u32,
             engine_idle_spin_us: settings.micros(S::EngineIdleSpin) as u32,

@@ -173,7 +173,8 @@ settings! {
 
     /// How many helpers run what blocks in the operating system and cannot be waited for.
     ///
-    /// Looking up host names and foreign code are examples.
+    /// Opening, making and removing files are examples. Each host with fibers has so many at most, made when they are first
+    /// needed; with `sessions` = `dedicated` or `shared` a session makes such calls on its own engine.
     BlockingPoolSize "blocking_pool_size": ExecutionModel, Start, integer(1, 1024, Unit::None, 4);
 
     /// How large the memory that all sessions share may become.
@@ -191,7 +192,9 @@ settings! {
     /// setting then shows what is in use.
     IoMethod "io_method": InputOutput, Start, one_of(&choice::IO_METHOD, "uring"), option "--io";
 
-    /// How many helpers there are with `io_method` = `workers`.
+    /// How many helpers carry out disk I/O with `io_method` = `workers`.
+    ///
+    /// With `uring` they serve engines that the system refuses a ring; with `sync` there are none.
     IoWorkers "io_workers": InputOutput, Start, integer(1, 256, Unit::None, 3);
 
     // ---- File Locations

@@ -2,7 +2,8 @@
 //!
 //! A session that holds its engine may sleep in such a call; it is announced like any wait. A fiber may not, because it
 //! would take all fibers of its engine along; its call runs on one of the host's few threads for that, and the fiber waits
-//! until it is posted. The threads are made when they are first needed, by each host for itself, and stay.
+//! until it is posted. The threads are made when they are first needed, by each host for itself, up to
+//! [`crate::Config::blocking_threads`], and stay; a call that finds all of them at work waits for one.
 //!
 //! ```text
 //! fiber:   queue the call -> wake a thread, or make one -> wait ........................ -> take the result
@@ -13,15 +14,13 @@
 
 use crate::engine;
 use crate::session;
+use crate::supervisor;
 use crate::wait::{self, Event};
 use base::SessionId;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-
-/// How many threads of a host run such calls at once.
-const THREADS_MAX: usize = 4;
 
 struct Pool {
     calls: VecDeque<Box<dyn FnOnce() + Send>>,
@@ -82,7 +81,7 @@ fn package<T: Send + 'static>(
 /// Queues a call; gives it back if nobody will ever run it.
 fn enqueue(call: Box<dyn FnOnce() + Send>) -> Option<Box<dyn FnOnce() + Send>> {
     let mut pool = pool();
-    if pool.idle <= pool.calls.len() && pool.threads < THREADS_MAX {
+    if pool.idle <= pool.calls.len() && pool.threads < supervisor::config().blocking_threads.max(1) as usize {
         let made = std::thread::Builder::new().name("blocking call".into()).stack_size(256 << 10).spawn(serve).is_ok();
         pool.threads += made as usize;
     }

@@ -32,6 +32,7 @@ pub fn all() -> Vec<Case> {
     add("posts end sleeps in a ring".into(), Box::new(posts_and_rings));
     add("slots: none free".into(), Box::new(no_free_slot));
     add("fibers: a blocking call stops nobody".into(), Box::new(blocking_call));
+    add("fibers: as many blocking calls as threads".into(), Box::new(blocking_pool));
     add("removed files are closed".into(), Box::new(removed_files));
     add("many files".into(), Box::new(many_files));
     add("a full disk".into(), Box::new(full_disk));
@@ -244,6 +245,22 @@ fn blocking_call() {
             assert_eq!(client.receive(), "ok");
         }
         drop((slow, quick));
+        server.stop();
+    }
+}
+
+/// As many blocking calls at once as there are threads for them; the rest wait for one.
+fn blocking_pool() {
+    for (threads, rounds) in [(1, 4), (2, 2)] {
+        let server = Server::start("thread", "fiber", "uring", &format!("blocking={threads}"));
+        let mut slow: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+        let start = Instant::now();
+        slow.iter_mut().for_each(|client| client.send("slow 100"));
+        slow.iter_mut().for_each(|client| assert_eq!(client.receive(), "ok"));
+        let took = start.elapsed();
+        assert!(took >= Duration::from_millis(rounds * 100), "{threads} threads ran 4 calls of 100 ms in {took:?}");
+        assert_eq!(server.threads_named("blocking call"), threads);
+        drop(slow);
         server.stop();
     }
 }

@@ -25,6 +25,19 @@ pub struct Server {
     keep: bool,
 }
 
+/// A port that nobody listens on, below those that the system gives to clients, of which there are many here.
+fn free_port() -> u16 {
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let begin = std::process::id() * 61;
+    loop {
+        let next = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let port = (10_000 + begin.wrapping_add(next) % 9_000) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 impl Server {
     /// Starts one; `more` is appended to the description that [`crate::server::main`] reads.
     pub fn start(engine: &str, sessions: &str, io: &str, more: &str) -> Server {
@@ -37,9 +50,7 @@ impl Server {
     /// The same, in a directory that may be there already.
     pub fn start_in(directory: &Path, engine: &str, sessions: &str, io: &str, more: &str) -> Server {
         std::fs::create_dir_all(directory).unwrap();
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let description =
             format!("engine={engine} sessions={sessions} io={io} port={port} data={} {more}", directory.display());
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -72,6 +83,13 @@ impl Server {
         let children = std::fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).unwrap();
         let hosts = children.split_whitespace().map(|pid| pid.parse().unwrap());
         std::iter::once(supervisor).chain(hosts).collect()
+    }
+
+    /// How many threads of that name its processes have.
+    pub fn threads_named(&self, name: &str) -> usize {
+        let threads = |pid: i32| std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let is_named = |path: PathBuf| std::fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim() == name);
+        self.processes().into_iter().flat_map(threads).filter(|thread| is_named(thread.path())).count()
     }
 
     /// Stops it and holds it to a clean end.

@@ -54,6 +54,7 @@ pub fn main(description: &str) -> i32 {
         primitive: Primitive::parse(&value("wait").unwrap_or("futex".into())).unwrap(),
         io: IoMethod::parse(&value("io").unwrap()).unwrap(),
         io_workers: number("workers", 3),
+        blocking_threads: number("blocking", 4),
         max_connections: 100,
         spare_engines: 2,
         engine_idle_spin_us: number("spin", 0),

@@ -93,6 +93,7 @@ pub fn serve_if_asked() -> Option<i32> {
         primitive: Primitive::parse(words[2]).expect("a wait primitive"),
         io: IoMethod::Sync,
         io_workers: 1,
+        blocking_threads: 4,
         max_connections: number(5) as u32,
         spare_engines: 2,
         engine_idle_spin_us: 20,

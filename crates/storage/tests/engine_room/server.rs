@@ -76,6 +76,7 @@ pub fn serve_if_asked() -> Option<i32> {
         primitive: Primitive::Futex,
         io: IoMethod::parse(words[2]).expect("an I/O method"),
         io_workers: 2,
+        blocking_threads: 4,
         max_connections: 100,
         spare_engines: 2,
         engine_idle_spin_us: 20,

@@ -77,6 +77,7 @@ impl Options {
             primitive,
             io: IoMethod::Sync,
             io_workers: 1,
+            blocking_threads: 4,
             max_connections: self.max_connections,
             spare_engines: 1,
             engine_idle_spin_us: 0,
