@@ -21,6 +21,9 @@ bugs! {
     "latch.freed_early" "a session that was posted for a latch takes it for free, and lets itself in beside its holder";
     "session.lost_input" "bytes that were read but not served are forgotten when a session parks";
     "arena.shared_block" "a freed small block of an arena is given out twice";
+    "group.no_spare" "an engine that is blocked with its session is counted as one that serves";
+    "reaper.kept_latch" "a latch that a dead session held with others stays held";
+    "reaper.early_reuse" "memory of the dead is given back while the disk still writes from it or reads into it";
     "wal.skip_flush" "a commit is acknowledged before the log is flushed";
     "wal.unlogged_change" "a page change has no log record";
     "wal.visible_early" "a commit is visible before it is durable";

@@ -229,7 +229,7 @@ impl Block {
     }
 
     fn begin_event(local: &Local, session: &SessionShared, event: Option<crate::wait::Event>) -> Block {
-        let long = event.is_some_and(|event| event.row().long);
+        let long = event.is_some_and(|event| event.row().long) && !crate::fault::planted("group.no_spare");
         if !long || local.sessions != Sessions::Shared || session.is_background() || is_out(local) {
             return Block { counted: None };
         }

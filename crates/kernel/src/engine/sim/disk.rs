@@ -129,6 +129,10 @@ impl World {
     /// Takes what is left to do of the request in the slot.
     pub(super) fn begin_request(&self, index: u32) {
         let slot = slot(index);
+        let has_it = self.disk.requests.borrow().contains_key(&index);
+        if has_it || self.disk.over.borrow().iter().any(|over| over.0 == index) {
+            self.fail(format!("slot {index} of the disk requests is used again while the disk has its request"));
+        }
         let (offset, buffers) = slot.rest();
         let (op, buffers) = (slot.op(), buffers.to_vec());
         let name = slot.file();
