@@ -7,9 +7,13 @@ use base::{Error, Result, sqlstate};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 const VERSION_FILE: &str = "GEARBOX_VERSION";
 const LOCK_FILE: &str = "gearbox.lock";
+/// How long a start waits for the rest of a server whose first process was killed: its other processes keep the lock until
+/// they have noticed, and until what they were writing is written.
+const AFTERMATH: Duration = Duration::from_secs(20);
 /// The number of the format that this server reads and writes.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -76,11 +80,17 @@ fn lock(path: &Path) -> Result<File> {
         .truncate(false)
         .open(&lock_file)
         .map_err(|error| refused("open", &lock_file, &error))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(refused("lock", &lock_file, &error)),
+        }
+        let mut holder = String::new();
+        let _ = file.rewind().and_then(|()| file.read_to_string(&mut holder));
+        let alive = Path::new("/proc").join(holder.trim()).exists();
+        if alive || began.elapsed() > AFTERMATH {
             return Err(Error::session(
                 sqlstate::LOCK_FILE_EXISTS,
                 format!("another server uses the data directory \"{}\"", path.display()),
@@ -88,7 +98,7 @@ fn lock(path: &Path) -> Result<File> {
             .detail(format!("Its process is {}.", holder.trim()))
             .hint("Stop that server, or name another directory with --data."));
         }
-        Err(TryLockError::Error(error)) => return Err(refused("lock", &lock_file, &error)),
+        std::thread::sleep(Duration::from_millis(10));
     }
     let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
     written.map_err(|error| refused("write", &lock_file, &error))?;
