@@ -15,11 +15,14 @@
 //! 3. Transactions are looked at after `redo`: first those that run, then those that aborted. One that is in neither list and has no record
 //!    behind `redo` has committed.
 //! 4. The control file names a checkpoint only when its record is durable, and the log before `redo` goes only when the control file is.
+//! 5. Files that were made by transactions which have not ended, and files that commits have dropped and nobody has removed yet, are
+//!    logged once more: their records may be before `redo`.
 //!
 //! When: every `checkpoint_timeout`, when the log since the last one is half of `max_wal_size`, when asked for, and at the end.
 
 use crate::Storage;
 use crate::control::{Control, State};
+use crate::txn::Status;
 use crate::wal::record::{Abort, Checkpoint};
 use crate::wal::{SEGMENT_BYTES, space};
 use base::{Error, Lsn, Result, SessionId, Xid, sqlstate};
@@ -165,6 +168,11 @@ impl Storage {
         let next_xid = self.transactions.settled_next_xid();
         let running = self.transactions.running_below(next_xid);
         let inline = self.log_aborted(next_xid)?;
+        // Rule 5. That there are too many of them is no reason to let the log grow.
+        let has_committed = |xid| matches!(self.transactions.status(xid), Status::Committed(_) | Status::Ancient);
+        if let Err(error) = self.pending.log_again(self.wal, has_committed) {
+            eprintln!("gearbox: a crash may leave files of transactions that run now: {error}");
+        }
         let (next_oid, next_rel) = self.counters.logged();
         let record = Checkpoint {
             redo,

@@ -27,7 +27,7 @@ use crate::checkpoint::Pace;
 use crate::control::{Control, State};
 use crate::counter::{FIRST_OID, FIRST_REL};
 use crate::double_write;
-use crate::txn::FIRST_XID;
+use crate::txn::{FIRST_XID, Status};
 use crate::wal::FIRST_LSN;
 use crate::wal::reader::Reader;
 use crate::wal::record::{Body, Checkpoint, RawRecord, Record};
@@ -331,12 +331,15 @@ impl Redo {
                 .detail(format!("The log's record at {lsn} changes \"{}\".", file::name(*rel)))
                 .hint("Restore the file, or the whole data directory from a backup."));
         }
-        // What a transaction made that the crash has ended is nobody's.
-        for &rel in self.made.keys() {
-            self.storage.remove_relation(rel)?;
-        }
         let transactions = self.storage.transactions;
         found.aborted = transactions.map.restore_end(self.first_xid, self.next_xid) + self.running.len() as u64;
+        // What a transaction made that the crash has ended is nobody's. A checkpoint may have logged a file once more after its maker had
+        // committed.
+        for (&rel, &maker) in &self.made {
+            if transactions.status(maker) == Status::Aborted {
+                self.storage.remove_relation(rel)?;
+            }
+        }
         found.records = self.records;
         found.applied = self.applied;
         found.sequences = self.sequences;

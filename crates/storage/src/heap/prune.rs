@@ -36,9 +36,10 @@ impl Heap {
     /// True if a prune of the page may give room that is wanted.
     #[inline]
     pub(super) fn is_worth_pruning(&self, page: HeapPage<'_>) -> bool {
-        page.prune_xid().0 != 0
+        let ended = page.prune_xid();
+        ended.0 != 0
             && page.hole() < NEARLY_FULL.max(self.reserve as usize)
-            && page.may_prune(self.relations.transactions.horizon_cached().xid)
+            && page.may_prune(self.relations.transactions.horizon_beyond(ended).xid)
     }
 
     /// Prunes a page that was found to be worth it. No latch is held.

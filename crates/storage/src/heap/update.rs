@@ -100,7 +100,6 @@ impl Heap {
         changes: Changes,
         room: &mut Room,
     ) -> Result<Tried> {
-        let horizon = self.relations.transactions.horizon_cached();
         let pinned = self.relations.pool.pin(self.page_of(tid))?;
         let mut page = pinned.write();
         if view(&page)?.is_none() {
@@ -111,8 +110,12 @@ impl Heap {
         }
         let mut pruned = 0;
         let fits = |page: &PageMut<'_>| view(page).is_ok_and(|heap| heap.is_some_and(|heap| heap.fits(row.len(), 0)));
-        if !fits(&page) && view(&page)?.is_some_and(|heap| heap.may_prune(horizon.xid)) {
-            pruned = self.prune_latched(&mut page, room, horizon, Roots::Indexed, &mut |_| ())?.versions;
+        let ended = view(&page)?.map_or(Xid(0), |heap| heap.prune_xid());
+        if ended.0 != 0 && !fits(&page) {
+            let horizon = self.relations.transactions.horizon_beyond(ended);
+            if ended < horizon.xid {
+                pruned = self.prune_latched(&mut page, room, horizon, Roots::Indexed, &mut |_| ())?.versions;
+            }
         }
         if !fits(&page) {
             drop(page);

@@ -25,7 +25,7 @@
 //! What this does not do: know tables, columns or names; decide who may use a relation; look into pages.
 
 pub mod finish;
-mod pending;
+pub(crate) mod pending;
 pub mod place;
 pub mod row;
 mod space;
@@ -112,7 +112,7 @@ impl Relations {
             shared: region::single("relation rows state"),
             rows: Reserve::make("relation rows", RELATIONS_MAX),
             space: SpaceMap::make(),
-            pending: Pending::make(),
+            pending: storage.pending,
             spills: region::table("temporary files", kernel::session::slots().len()),
         }))
     }

@@ -3,6 +3,8 @@
 //! Every session has a list in the region, so that the transaction can go on in another process, and so that whoever cleans
 //! up after a death finds it. Lists are short and seldom: all of them share a latch.
 
+use crate::wal::Wal;
+use crate::wal::record::{FileCreate, FileDrop, RECORD_ALIGN, RECORD_HEADER_BYTES};
 use base::{RelId, Result, SessionId, Xid};
 use kernel::region;
 use kernel::region::reserve::Reserve;
@@ -10,6 +12,8 @@ use kernel::sync::{Latch, Mode};
 use kernel::wait::Event;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
+/// What the record of a note takes in the log.
+const NOTE_ROOM: usize = (RECORD_HEADER_BYTES + 4).next_multiple_of(RECORD_ALIGN);
 /// The most files that all running transactions together can have made or dropped.
 const NOTES_MAX: usize = 1 << 16;
 
@@ -35,14 +39,14 @@ kernel::shared! {
 /// What a transaction did to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(super) enum What {
+pub(crate) enum What {
     Made = 1,
     Dropped = 2,
 }
 
 /// All lists; a value of references into the region.
 #[derive(Clone, Copy)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     shared: &'static Shared,
     notes: Reserve<Note>,
     /// By session: the first note, counted from one.
@@ -50,7 +54,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn make() -> Pending {
+    pub(crate) fn make() -> Pending {
         Pending {
             shared: region::single("pending files state"),
             notes: Reserve::with_step("pending files", NOTES_MAX, 4096),
@@ -59,7 +63,7 @@ impl Pending {
     }
 
     /// Adds a note to the running session's list. Errors: `53200`, `53400`.
-    pub(super) fn add(&self, xid: Xid, rel: RelId, what: What) -> Result<()> {
+    pub(crate) fn add(&self, xid: Xid, rel: RelId, what: What) -> Result<()> {
         let head = &self.heads[kernel::session::current_id().0 as usize];
         let shared = self.shared;
         let _latch = shared.latch.lock(Mode::Exclusive, Event::RelationLatch);
@@ -94,12 +98,12 @@ impl Pending {
 
     /// True if a session has notes.
     #[inline]
-    pub(super) fn any(&self, session: SessionId) -> bool {
+    pub(crate) fn any(&self, session: SessionId) -> bool {
         self.heads[session.0 as usize].load(Acquire) != 0
     }
 
     /// A session's notes, the newest first: transaction, file, what was done.
-    pub(super) fn of(&self, session: SessionId) -> Vec<(Xid, RelId, What)> {
+    pub(crate) fn of(&self, session: SessionId) -> Vec<(Xid, RelId, What)> {
         let mut found = Vec::new();
         let mut at = self.heads[session.0 as usize].load(Acquire);
         while at != 0 {
@@ -111,8 +115,36 @@ impl Pending {
         found
     }
 
+    /// Logs what the notes say once more, for a checkpoint: a recovery that begins after their first records has to know of files that
+    /// nobody may want. Notes are neither added nor taken away meanwhile, so that no record of a file follows the end of it.
+    ///
+    /// Errors: those of [`Wal::reserve`], where there are too many notes for it; then files may be left after a crash.
+    pub(crate) fn log_again(&self, wal: Wal, ended: impl Fn(Xid) -> bool) -> Result<()> {
+        let mut room = wal.reserve(0)?;
+        loop {
+            let shared = self.shared;
+            let latch = shared.latch.lock(Mode::Exclusive, Event::RelationLatch);
+            let bytes = shared.used.load(Relaxed) as usize * NOTE_ROOM;
+            if bytes > room.left() {
+                drop((latch, room));
+                room = wal.reserve(bytes + 16 * NOTE_ROOM)?;
+                continue;
+            }
+            for session in 0..self.heads.len() as u32 {
+                for (xid, rel, what) in self.of(SessionId(session)) {
+                    match what {
+                        What::Made => drop(room.append(xid, 0, &FileCreate { rel })),
+                        What::Dropped if ended(xid) => drop(room.append(Xid(0), 0, &FileDrop { rel })),
+                        What::Dropped => {}
+                    }
+                }
+            }
+            return Ok(());
+        }
+    }
+
     /// Empties a session's list.
-    pub(super) fn clear(&self, session: SessionId) {
+    pub(crate) fn clear(&self, session: SessionId) {
         let head = &self.heads[session.0 as usize];
         if head.load(Relaxed) == 0 {
             return;
@@ -130,7 +162,7 @@ impl Pending {
         }
     }
 
-    pub(super) fn used(&self) -> u32 {
+    pub(crate) fn used(&self) -> u32 {
         self.shared.used.load(Relaxed)
     }
 }

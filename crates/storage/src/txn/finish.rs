@@ -88,6 +88,7 @@ impl Transactions {
             self.wal.flush(end);
         } else {
             row.own_commit.store(end.0, Relaxed);
+            self.horizon.asynchronous.fetch_max(end.0, SeqCst);
         }
         kernel::fault::point("commit.durable");
         remove();

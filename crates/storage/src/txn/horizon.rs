@@ -7,8 +7,9 @@
 //! Both come from a walk over all rows of the registry, so they are kept and renewed now and then: by time when asked for
 //! ([`Transactions::horizon`]), and every so many commits. An old horizon is as true as a new one, only less useful.
 //!
-//! The transaction follows from the position: when nobody below X runs and the log ends at E, everyone below X has committed before
-//! E or aborted. As soon as the position has reached E, X is the horizon's transaction.
+//! The transaction follows from the position: when nobody below X runs, everyone below X has aborted, or committed before E, which is the
+//! log's durable end, since a session leaves the registry when its commit is durable, or the newest commit that was not waited for. As
+//! soon as the position has reached E, X is the horizon's transaction.
 
 use super::Transactions;
 use base::{Lsn, Xid};
@@ -18,6 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// How old a horizon may be before who asks renews it.
 const AGE_MAX_NS: u64 = 10_000_000;
+/// The same for who could do something with a newer one.
+const AGE_MIN_NS: u64 = 1_000_000;
 /// A commit whose id divides by this renews the horizon, so that it moves under load without anybody looking at a clock.
 pub(super) const EVERY: u64 = 64;
 
@@ -33,6 +36,8 @@ kernel::shared! {
         lsn: AtomicU64,
         xid: AtomicU64,
         renewed_at: AtomicU64,
+        /// The end of the newest commit that nobody waited for.
+        pub(super) asynchronous: AtomicU64,
         pending: Spin<Pending>,
     }
 }
@@ -57,23 +62,39 @@ impl Transactions {
 
     /// The horizon, not older than a few milliseconds.
     pub fn horizon(&self) -> Horizon {
+        self.renew_if_older(AGE_MAX_NS);
+        self.horizon_cached()
+    }
+
+    /// The horizon, newer if that may bring it beyond `xid`.
+    #[inline]
+    pub fn horizon_beyond(&self, xid: Xid) -> Horizon {
+        let known = self.horizon_cached();
+        if known.xid > xid {
+            return known;
+        }
+        self.renew_if_older(AGE_MIN_NS);
+        self.horizon_cached()
+    }
+
+    fn renew_if_older(&self, age_ns: u64) {
         let now = clock::now();
         let renewed_at = self.horizon.renewed_at.load(Relaxed);
-        if now.saturating_sub(renewed_at) >= AGE_MAX_NS
+        if now.saturating_sub(renewed_at) >= age_ns
             && self.horizon.renewed_at.compare_exchange(renewed_at, now, Relaxed, Relaxed).is_ok()
         {
             self.renew_horizon();
         }
-        self.horizon_cached()
     }
 
     /// Computes the horizon anew.
     pub fn renew_horizon(&self) -> Horizon {
-        // In this order: everyone below `running` has finished by now, so their commits end before `end`; and a snapshot that is
-        // not in a row yet will be at or after `visible` (see snapshot, rule 1).
-        let visible = self.wal.visible();
+        // In this order: everyone below `running` has left the registry by now, so their commits end at or before `end`; and a
+        // snapshot that is not in a row yet will be at or after `visible` (see snapshot, rule 1).
         let running = self.oldest_running();
-        let end = self.wal.inserted();
+        let asynchronous = Lsn(self.horizon.asynchronous.load(SeqCst));
+        let visible = self.wal.visible();
+        let end = visible.max(asynchronous);
         let held = self.reached().iter().filter_map(|row| row.oldest_snapshot()).min();
         let position = held.map_or(visible, |held| held.min(visible));
         let horizon = self.horizon;

@@ -346,7 +346,7 @@ fn history(setup: &Setup, seed: u64) {
             std::thread::spawn(move || session(address, &rels, seed * 100 + nth, &newest, &stop))
         })
         .collect();
-    let end = std::time::Instant::now() + Duration::from_millis(if full() { 20_000 } else { 1_500 });
+    let end = std::time::Instant::now() + Duration::from_millis(if full() { 20_000 } else { 900 });
     let mut turn = 0;
     while std::time::Instant::now() < end {
         turn += 1;
@@ -373,6 +373,6 @@ fn history(setup: &Setup, seed: u64) {
     for name in ["running", "pins", "locks", "row_locks"] {
         assert_eq!(admin.stat(name), 0, "{name}");
     }
-    assert!(committed > 50, "only {committed} transactions have committed");
+    assert!(committed > 30, "only {committed} transactions have committed");
     server.stop();
 }
