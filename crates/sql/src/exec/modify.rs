@@ -195,7 +195,7 @@ impl Exec<'_> {
     fn assign_again(&mut self, state: &ModifyState) -> Result<()> {
         match state.record.recompute {
             0 => Ok(()),
-            program => self.assign(program, state.record.buffer),
+            program => self.assign(program, state.record.new_buffer),
         }
     }
 }

@@ -338,6 +338,8 @@ records! {
         recheck,
         /// The program that computes the new values again.
         recompute,
+        /// Where their bytes are kept: `RETURNING` reads them and has a buffer of its own.
+        new_buffer,
     }
     /// Nothing: no rows.
     Nothing {

@@ -143,6 +143,7 @@ impl Encoder<'_> {
             row_buffer: self.new_buffer(),
             recheck: self.condition(&modify.recheck)?,
             recompute,
+            new_buffer: self.new_buffer(),
         };
         Ok(record.write(&mut self.plan, state))
     }
@@ -212,7 +213,7 @@ impl Encoder<'_> {
         let mut names = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
             let name = self.plan.blob(column.name.as_bytes()).0;
-            names.push(name);
+            names.push(if column.dropped { 0 } else { name });
             if column.not_null && !column.dropped {
                 not_null.extend([index as u32, name]);
             }
