@@ -129,7 +129,7 @@ impl Service for Database {
     }
 
     fn run_background(&self, task: usize) {
-        self.storage.run_task(task);
+        self.relations.run_task(task, &self.sql, || self.vacuum_settings());
     }
 
     fn start(&self) -> Result<()> {
@@ -169,6 +169,19 @@ impl Database {
         views::register(&mut catalogs, activity);
         let sql = sql::session::Database::new(catalogs, clock::wall_us()).with_tables(relations);
         Ok(Database { settings, roles, settings_file: SettingsFile::make(), activity, storage, relations, sql })
+    }
+
+    fn vacuum_settings(&self) -> storage::vacuum::Settings {
+        const NS_PER_US: u64 = 1000;
+        let settings = &self.settings;
+        storage::vacuum::Settings {
+            enabled: settings.bool(SettingId::Autovacuum),
+            nap_ns: settings.micros(SettingId::AutovacuumNaptime) * NS_PER_US,
+            threshold: settings.integer(SettingId::AutovacuumVacuumThreshold).max(0) as u64,
+            scale_factor: settings.real(SettingId::AutovacuumVacuumScaleFactor),
+            memory: settings.bytes(SettingId::MaintenanceWorkMem) as usize,
+            ..storage::vacuum::Settings::default()
+        }
     }
 
     fn environment(&self, session: &Session) -> Environment<'_> {

@@ -22,6 +22,7 @@ pub mod provider;
 pub mod schema;
 pub mod store;
 pub mod system;
+mod vacuum;
 
 use crate::parser::ast::{Path, TypeName};
 use crate::types::{Kind, Oid, Type, function, operator, table, typmod};

@@ -292,7 +292,7 @@ impl<A: Allocator + Copy> Session<A> {
             draft.table.indexes.remove(at);
         }
         let dropped = &mut draft.table.columns[column];
-        dropped.name = format!("........pg.dropped.{}........", column + 1);
+        dropped.name.clear();
         dropped.not_null = false;
         dropped.default = None;
         dropped.dropped = true;

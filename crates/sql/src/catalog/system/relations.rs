@@ -3,7 +3,7 @@
 use crate::catalog::definition::{ConstraintKind, IndexDef, RelationKind, TableDef};
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, BUILTIN, PG_CATALOG};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Statistics};
 use crate::types::{Datum, Oid, table};
 use base::Result;
 use base::settings::quoted_identifier;
@@ -36,6 +36,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 checks: checks as i64,
                 triggers: referring || !def.referenced_by.is_empty(),
                 options: &options,
+                size: context.catalog.statistics(def.oid),
             },
         );
         for index in &def.indexes {
@@ -55,6 +56,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                     checks: 0,
                     triggers: false,
                     options: &options,
+                    size: None,
                 },
             );
         }
@@ -75,6 +77,7 @@ struct Class<'a> {
     checks: i64,
     triggers: bool,
     options: &'a [String],
+    size: Option<Statistics>,
 }
 
 fn class(rows: &mut RowSink, class: &Class<'_>) {
@@ -90,8 +93,8 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
         .oid(class.method)
         .oid(class.file)
         .oid(Oid::NONE)
-        .int(0)
-        .float(-1.0)
+        .int(i64::from(class.size.map_or(0, |size| size.pages)))
+        .float(class.size.map_or(-1.0, |size| size.rows as f64))
         .int(0)
         .oid(Oid::NONE)
         .bool(class.has_index)
