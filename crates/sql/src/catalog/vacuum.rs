@@ -1,0 +1,44 @@
+//! Which tables there are, for the background vacuum.
+//!
+//! The catalog's own heap is one of them: every change of a definition leaves its old rows there.
+
+use super::definition::{Rows, TableDef};
+use super::store::{CATALOG, CATALOG_OID};
+use crate::session::Database;
+use crate::types::Oid;
+use base::{Error, Result};
+use storage::vacuum::{Catalog, Table};
+
+fn known(table: &TableDef, rows: Option<u64>) -> Option<Table> {
+    let Rows::Stored(heap) = table.rows else { return None };
+    let indexes = table.indexes.iter().map(|index| index.storage).collect();
+    Some(Table { oid: table.oid.0, heap, indexes, rows })
+}
+
+impl Database {
+    fn committed(&self) -> Result<std::sync::Arc<super::store::Definitions>> {
+        match (&self.shared, self.relations) {
+            (Some(shared), Some(relations)) => shared.definitions(relations),
+            _ => Err(Error::unsupported("there are no stored tables here")),
+        }
+    }
+}
+
+impl Catalog for Database {
+    fn tables(&self) -> Result<Vec<Table>> {
+        let definitions = self.committed()?;
+        let users = definitions.tables().filter_map(|table| {
+            known(table, definitions.statistics(table.oid).map(|statistics| statistics.rows))
+        });
+        let own = Table { oid: CATALOG_OID.0, heap: CATALOG, indexes: Vec::new(), rows: None };
+        Ok(users.chain([own]).collect())
+    }
+
+    fn is_current(&self, table: &Table) -> Result<bool> {
+        if table.heap == CATALOG {
+            return Ok(true);
+        }
+        let now = self.committed()?.table(Oid(table.oid)).and_then(|now| known(now, table.rows));
+        Ok(now.as_ref() == Some(table))
+    }
+}
