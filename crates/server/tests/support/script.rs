@@ -22,6 +22,8 @@
 //! | `!restart` | stops the server in good order and starts it again |
 //! | `!crash` | kills the server and starts it again |
 //! | `!sleep MS` | lets time pass |
+//!
+//! The further lines of a `COPY … FROM STDIN` are its data; the answer to a `COPY … TO STDOUT` is what was copied.
 
 use super::server::Server;
 use postgres::{Client, SimpleQueryMessage};
@@ -79,6 +81,44 @@ impl Session {
 
 fn answer(client: &mut Client, statement: &str) -> String {
     let mut text = String::new();
+    let copied = match statement.split_once('\n').unwrap_or((statement, "")) {
+        // One without data is to be refused, which ends the client's own way of copying.
+        (copy, data) if copy.starts_with("COPY") && copy.contains("FROM STDIN") && !data.is_empty() => {
+            copy_in(client, copy, data)
+        }
+        (copy, _) if copy.starts_with("COPY") && copy.contains("TO STDOUT") => copy_out(client, statement),
+        _ => {
+            return simple(client, statement);
+        }
+    };
+    match copied {
+        Ok(answer) => text.push_str(&answer),
+        Err(error) => show_error(&mut text, &error),
+    }
+    text
+}
+
+/// `COPY … FROM STDIN`; the further lines of the command are the data.
+fn copy_in(client: &mut Client, statement: &str, data: &str) -> Result<String, postgres::Error> {
+    let mut writer = client.copy_in(statement)?;
+    // Cut into small pieces, as a network may.
+    for piece in data.as_bytes().chunks(7) {
+        std::io::Write::write_all(&mut writer, piece).expect("what is written is kept until it is sent");
+    }
+    Ok(format!("({})\n", writer.finish()?))
+}
+
+fn copy_out(client: &mut Client, statement: &str) -> Result<String, postgres::Error> {
+    let mut text = String::new();
+    let mut reader = client.copy_out(statement)?;
+    if let Err(error) = std::io::Read::read_to_string(&mut reader, &mut text) {
+        let _ = writeln!(text, "<broken off> {error}");
+    }
+    Ok(text)
+}
+
+fn simple(client: &mut Client, statement: &str) -> String {
+    let mut text = String::new();
     match client.simple_query(statement) {
         Ok(messages) => {
             for message in messages {
@@ -98,20 +138,24 @@ fn answer(client: &mut Client, statement: &str) -> String {
                 }
             }
         }
-        Err(error) => match error.as_db_error() {
-            Some(error) => {
-                let _ = writeln!(text, "{} {}: {}", error.severity(), error.code().code(), error.message());
-                if let Some(detail) = error.detail() {
-                    let _ = writeln!(text, "detail: {detail}");
-                }
-                if let Some(hint) = error.hint() {
-                    let _ = writeln!(text, "hint: {hint}");
-                }
-            }
-            None => text.push_str("<gone>\n"),
-        },
+        Err(error) => show_error(&mut text, &error),
     }
     text
+}
+
+fn show_error(text: &mut String, error: &postgres::Error) {
+    match error.as_db_error() {
+        Some(error) => {
+            let _ = writeln!(text, "{} {}: {}", error.severity(), error.code().code(), error.message());
+            if let Some(detail) = error.detail() {
+                let _ = writeln!(text, "detail: {detail}");
+            }
+            if let Some(hint) = error.hint() {
+                let _ = writeln!(text, "hint: {hint}");
+            }
+        }
+        None => text.push_str("<gone>\n"),
+    }
 }
 
 /// Joins an answer to its session's name, every further line below the first.
