@@ -96,6 +96,13 @@ impl Around<'_> {
                 match lookup(&name) {
                     Ok(id) => {
                         check_readable(id, true)?;
+                        // What this very statement has set counts already.
+                        let requests = self.requests.borrow();
+                        let set = requests.iter().rev().find(|request| lookup(&request.name).is_ok_and(|set| set == id));
+                        if let Some(request) = set {
+                            let value = base::settings::parse(id, &request.value)?;
+                            return text(&base::settings::show(id, value.as_ref()));
+                        }
                         return text(&self.settings.show(id));
                     }
                     Err(_) if args.get(1).is_some_and(|missing| missing.bool()) => Datum::Null,

@@ -6,7 +6,7 @@
 //! Rules
 //! 1. `_` is one character, not one byte.
 //! 2. The escape character is a backslash; [`translate_escape`] rewrites a pattern that has another one.
-//! 3. `ILIKE` folds ASCII letters only: see [`text`](super::text).
+//! 3. `ILIKE` is `LIKE` of both in lower case ([`lower`](super::text::lower)).
 
 use base::sqlstate::{INVALID_ESCAPE_CHARACTER, INVALID_ESCAPE_SEQUENCE};
 use super::text::characters;
@@ -18,8 +18,7 @@ fn ends_with_escape() -> Error {
 }
 
 /// Does `text` match `pattern`?
-pub fn matches(text: &[u8], pattern: &[u8], fold: bool) -> Result<bool> {
-    let same = |a: u8, b: u8| a == b || (fold && a.eq_ignore_ascii_case(&b));
+pub fn matches(text: &[u8], pattern: &[u8]) -> Result<bool> {
     let (mut at, mut place) = (0, 0);
     // Where the pattern goes on after the last `%`, and the place where it was last tried.
     let mut retry: Option<(usize, usize)> = None;
@@ -49,7 +48,7 @@ pub fn matches(text: &[u8], pattern: &[u8], fold: bool) -> Result<bool> {
                     b'\\' => (*pattern.get(place + 1).ok_or_else(ends_with_escape)?, 2),
                     _ => (byte, 1),
                 };
-                let matched = same(text[at], literal);
+                let matched = text[at] == literal;
                 if matched {
                     at += 1;
                     place += length;
@@ -152,14 +151,12 @@ mod tests {
             ("ABC", "abc", false),
         ];
         for (text, pattern, expected) in table {
-            assert_eq!(matches(text.as_bytes(), pattern.as_bytes(), false).ok(), Some(expected), "{text} {pattern}");
+            assert_eq!(matches(text.as_bytes(), pattern.as_bytes()).ok(), Some(expected), "{text} {pattern}");
         }
-        assert_eq!(matches("ABC".as_bytes(), "a%C".as_bytes(), true).ok(), Some(true));
-        assert_eq!(matches("Ä".as_bytes(), "ä".as_bytes(), true).ok(), Some(false));
-        let error = matches(b"abc", b"%\\", false).expect_err("escape");
+        let error = matches(b"abc", b"%\\").expect_err("escape");
         assert_eq!(error.message(), "LIKE pattern must not end with escape character");
         // As in PostgreSQL, the end of the text comes before the end of the pattern.
-        assert_eq!(matches(b"a", b"ab\\", false).ok(), Some(false));
+        assert_eq!(matches(b"a", b"ab\\").ok(), Some(false));
     }
 
     #[test]
@@ -200,7 +197,7 @@ mod tests {
         #[test]
         fn matching_agrees_with_the_definition(text in "[abä]{0,9}", pattern in "[abä%_]{0,7}") {
             let (characters, wanted): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
-            let got = matches(text.as_bytes(), pattern.as_bytes(), false).expect("no escapes");
+            let got = matches(text.as_bytes(), pattern.as_bytes()).expect("no escapes");
             prop_assert_eq!(got, naive(&characters, &wanted));
         }
     }

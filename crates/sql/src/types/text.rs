@@ -1,7 +1,7 @@
 //! Text: the character functions, and what the text types have in common.
 //!
-//! Text is UTF-8 and compares by its bytes: the collation is `C`, everywhere. So letters are ASCII letters: `lower`,
-//! `upper`, `initcap` and `ILIKE` change and fold those only, as PostgreSQL's do in a database of that collation.
+//! Text is UTF-8 and compares by its bytes: the collation is `C`, everywhere. Letters are Unicode's: `lower` and its like map
+//! character by character, as PostgreSQL does where `LC_CTYPE` is `C.UTF-8`.
 //!
 //! Rules
 //! 1. Positions and lengths that users see count characters from one; inside they are bytes.
@@ -179,16 +179,38 @@ pub fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// `initcap(text)`: each word's first letter in upper case, the others in lower.
-pub fn initcap(text: &mut [u8]) {
+/// The text in lower case, character by character: one that has no single lower-case character stays.
+pub fn lower(text: &[u8]) -> Vec<u8> {
+    map_case(text, |_, character| single(character.to_lowercase()).unwrap_or(character))
+}
+
+/// The text in upper case, character by character: `ß` stays.
+pub fn upper(text: &[u8]) -> Vec<u8> {
+    map_case(text, |_, character| single(character.to_uppercase()).unwrap_or(character))
+}
+
+/// `initcap(text)`: the first letter of each word in upper case, the others in lower case.
+pub fn initcap(text: &[u8]) -> Vec<u8> {
+    map_case(text, |inside, character| match inside {
+        true => single(character.to_lowercase()).unwrap_or(character),
+        false => single(character.to_uppercase()).unwrap_or(character),
+    })
+}
+
+fn single(mut characters: impl Iterator<Item = char>) -> Option<char> {
+    let first = characters.next()?;
+    characters.next().is_none().then_some(first)
+}
+
+/// Maps each character; the function is told whether it stands within a word.
+fn map_case(text: &[u8], map: impl Fn(bool, char) -> char) -> Vec<u8> {
+    let mut mapped = String::with_capacity(text.len());
     let mut inside = false;
-    for byte in text {
-        match inside {
-            true => byte.make_ascii_lowercase(),
-            false => byte.make_ascii_uppercase(),
-        }
-        inside = byte.is_ascii_alphanumeric();
+    for character in String::from_utf8_lossy(text).chars() {
+        mapped.push(map(inside, character));
+        inside = character.is_alphanumeric();
     }
+    mapped.into_bytes()
 }
 
 /// `reverse(text)`.

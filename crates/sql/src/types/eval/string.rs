@@ -16,12 +16,6 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
     // An argument that the two-argument forms leave out.
     let fill = || args.get(2).map_or(&b" "[..], |fill| fill.bytes());
     let characters = || args.get(1).map_or(&b" "[..], |set| set.bytes());
-    let mapped = |change: fn(&mut [u8])| -> Result<&'a [u8]> {
-        let copy = ctx.arena.zeroed(bytes(0).len())?;
-        copy.copy_from_slice(bytes(0));
-        change(copy);
-        Ok(copy)
-    };
     let result: Result<&'a [u8]> = match op {
         TextLength => return number(text::length(bytes(0))),
         BpcharCharLength => return number(text::length(text::trim_padding(bytes(0)))),
@@ -32,7 +26,10 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         StartsWith => return Ok(Datum::Bool(bytes(0).starts_with(bytes(1)))),
         Like | NotLike | Ilike | NotIlike => {
             let wanted = matches!(op, Like | Ilike);
-            let found = like::matches(bytes(0), bytes(1), matches!(op, Ilike | NotIlike));
+            let found = match op {
+                Ilike | NotIlike => like::matches(&text::lower(bytes(0)), &text::lower(bytes(1))),
+                _ => like::matches(bytes(0), bytes(1)),
+            };
             return found.map(|found| Datum::Bool(found == wanted));
         }
         Regex | NotRegex | RegexAnyCase | NotRegexAnyCase => {
@@ -43,9 +40,9 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         }
         TextToChar => return Ok(Datum::Int(bytes(0).first().copied().unwrap_or(0).into())),
         TextCat => ctx.arena.concat(bytes(0), bytes(1)),
-        Lower => mapped(<[u8]>::make_ascii_lowercase),
-        Upper => mapped(<[u8]>::make_ascii_uppercase),
-        Initcap => mapped(text::initcap),
+        Lower => keep(&text::lower(bytes(0))),
+        Upper => keep(&text::upper(bytes(0))),
+        Initcap => keep(&text::initcap(bytes(0))),
         Substring2 => text::substring(bytes(0), int(1), None),
         Substring3 => text::substring(bytes(0), int(1), Some(int(2))),
         Left => Ok(text::left(bytes(0), int(1))),
