@@ -76,7 +76,6 @@ use base::{Lsn, RelId, Result, SessionId, Xid};
 use checkpoint::{CheckpointShared, Pace};
 use counter::Counters;
 use file::Files;
-use kernel::sync::Critical;
 use kernel::wait::{self, Event};
 use kernel::{clock, region, session};
 use relation::pending::Pending;
@@ -302,7 +301,5 @@ impl Storage {
 
 /// Ends the server, which restarts and recovers: for what makes it impossible to go on.
 pub fn stop_server(reason: &str) -> ! {
-    // A panic in a critical section ends the process, and the supervisor starts everything anew.
-    let _critical = Critical::enter();
-    panic!("{reason}");
+    kernel::supervisor::stop_and_recover(reason)
 }

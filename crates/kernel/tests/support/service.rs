@@ -366,6 +366,7 @@ impl TestService {
                 let _held = self.latched[0].latch.lock(Mode::Exclusive, Event::TestLatch);
                 kill_self();
             }
+            "unable" => supervisor::stop_and_recover("a test asked for an end"),
             "shared" => {
                 let _held = self.latched[0].latch.lock(Mode::Shared, Event::TestLatch);
                 kill_self();
