@@ -9,7 +9,7 @@
 //! | an operation on a whole file ([`super::operations`]) | [`super::operations::perform`] | [`crate::engine::sim::Disk::operate`] |
 //! | a blocking call ([`super::blocking::run`]) | pool or system call | runs at once |
 //!
-//! A simulated disk keeps the slot's number, looks at what is to be done with [`super::slot()`] (`op`, `file`, `rest`),
+//! A simulated disk keeps the slot's number, looks at what is to be done in its slot ([`mod@super::slot`]: `op`, `file`, `rest`),
 //! moves bytes to or from the addresses of the buffers when its time has come, and reports what a system call would have
 //! answered with [`super::answer`]. That runs the completion action or posts the session, like any completion; if the
 //! answer was short, the disk gets the rest of the request at once with another [`crate::engine::sim::Disk::begin`].

@@ -2,7 +2,7 @@
 //!
 //! It is to the simulator what a thread is to an operating system. An engine that runs fibers resumes them inside its
 //! strand; a switch in the middle of one goes through both, first from the fiber to its engine's loop
-//! ([`crate::fiber::Suspended::Preempted`]), then from there to the scheduler.
+//! ([`crate::fiber::Switch::preempt`]), then from there to the scheduler.
 //!
 //! Rules
 //! 1. A strand that is killed is forgotten where it stands: no destructor runs, what its frames own is leaked.
