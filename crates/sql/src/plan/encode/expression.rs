@@ -5,7 +5,7 @@ use super::super::program::{Code, Step};
 use super::super::record::SubplanRecord;
 use super::super::tree::{Subtree, SubtreeKind};
 use super::{Columns, Encoder, columns_in};
-use crate::bind::tree::{Column, Expr, ExprKind};
+use crate::bind::tree::{Column, Expr, ExprKind, TABLE_OID};
 use crate::types::cast::Method;
 use crate::types::op::Op;
 use crate::types::{Oid, Type, table};
@@ -87,6 +87,10 @@ impl Encoder<'_> {
                 ));
             }
             ExprKind::Parameter(index) => code.step_half(Step::Parameter, *index),
+            ExprKind::Column(column) if column.column == TABLE_OID && self.new_row.is_some_and(|new| new.0 == column.relation) => {
+                let table = self.new_row.map_or(0, |new| new.1.0);
+                self.constant(code, &Constant::Int(table.into()));
+            }
             ExprKind::Column(column) => {
                 let register = self.register(*column)?;
                 code.step_half(Step::Register, register);

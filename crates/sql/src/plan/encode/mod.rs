@@ -25,7 +25,7 @@ use super::choose::columns_in;
 use super::record::{ColumnRecord, CommonRecord, Header, ParameterRecord};
 use super::tree::{Node, Tree};
 use super::{MAGIC, flags, tree};
-use crate::bind::tree::{Bound, Column, Expr, Origin, ROW_ID, Source, TABLE_OID};
+use crate::bind::tree::{Bound, Column, Expr, Origin, ROW_ID, RelationId, Source, TABLE_OID};
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +52,7 @@ pub fn encode(bound: &Bound, tree: &Tree) -> Result<Vec<u8>> {
         commons: Vec::new(),
         flags: flags::REUSABLE,
         changed_tables: BTreeMap::new(),
+        new_row: None,
         depth: 0,
     };
     encoder.finish()
@@ -74,6 +75,8 @@ struct Encoder<'e> {
     flags: u32,
     /// The records of tables whose rows are changed.
     changed_tables: BTreeMap<Oid, At>,
+    /// The relation of new rows, and the table that they go to.
+    new_row: Option<(RelationId, Oid)>,
     /// How many nodes are above the one that is written.
     depth: u32,
 }

@@ -15,6 +15,9 @@ impl Encoder<'_> {
     pub(super) fn modify(&mut self, modify: &tree::Modify, needed: &Columns, state: u32) -> Result<At> {
         self.flags |= flags::WRITES | flags::READS;
         let output = |index: u16| Column { relation: modify.output, column: index };
+        if modify.kind != ModificationKind::Delete {
+            self.new_row = Some((modify.new, modify.table.oid));
+        }
         let mut read = Columns::new();
         // The new row's columns are the results of the query.
         for (column, value) in modify.values.iter().enumerate() {
