@@ -7,7 +7,7 @@
 //!    and leaves no process and no semaphore set. Dropping a server ends it in any case.
 
 use super::service::TestService;
-use super::{Client, eventually, procs};
+use super::{Client, eventually, procs, runner};
 use kernel::Config;
 use kernel::config::{EngineKind, IoMethod, Primitive, Sessions};
 use std::io::{BufRead, BufReader};
@@ -129,12 +129,13 @@ pub struct Server {
     sets: Mutex<Vec<i32>>,
 }
 
-/// A port below those that the system gives to clients, which nobody listens on.
+/// A port below those that the system gives to clients, which nobody listens on. Each lane has a range of its own.
 fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id() * 61;
+    let first = 20_000 + runner::lane() * 6_000;
     loop {
-        let port = (20_000 + (begin + NEXT.fetch_add(1, SeqCst)) % 12_000) as u16;
+        let port = (first + (begin + NEXT.fetch_add(1, SeqCst)) % 6_000) as u16;
         if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
             return port;
         }
