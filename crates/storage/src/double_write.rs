@@ -132,8 +132,11 @@ impl DoubleWrite {
         let mut tickets = Vec::new();
         let finish = |tickets: &mut Vec<io::Ticket>| {
             for ticket in tickets.drain(..) {
-                if let Err(error) = ticket.wait() {
-                    crate::stop_server(&format!("a data file cannot be flushed: {error}"));
+                match ticket.wait() {
+                    Ok(_) => {}
+                    // Dropped before the system came to it.
+                    Err(error) if error.sqlstate() == sqlstate::UNDEFINED_FILE => {}
+                    Err(error) => crate::stop_server(&format!("a data file cannot be flushed: {error}")),
                 }
             }
         };

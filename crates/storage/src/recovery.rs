@@ -16,6 +16,8 @@
 //!    guessed.
 //! 3. A record for a relation whose file is not there is passed over, if a later record says that the relation was dropped. If
 //!    none does, the file is missing, and that is an error.
+//!    So it is with a page that reads as new where a record expects an old one: a drop or a cut that comes later in the log has taken its
+//!    bytes, and the crash came before the file's name was gone, or its end forgotten.
 //! 4. The epoch is raised, durably, before the first record of this start is written, so that remains of a torn tail are known for
 //!    what they are.
 //! 5. A transaction without a commit record has aborted. All others that the checkpoint does not name have committed.
@@ -27,6 +29,7 @@ use crate::checkpoint::Pace;
 use crate::control::{Control, State};
 use crate::counter::{FIRST_OID, FIRST_REL};
 use crate::double_write;
+use crate::page::header;
 use crate::txn::{FIRST_XID, Status};
 use crate::wal::FIRST_LSN;
 use crate::wal::reader::Reader;
@@ -155,6 +158,8 @@ struct Redo {
     first_xid: Xid,
     /// Relations whose files are not there, and the first record that wanted one.
     missing: BTreeMap<RelId, Lsn>,
+    /// Pages whose bytes are not there, and the first record that wanted them, as an error.
+    lost: BTreeMap<PageId, Error>,
     /// Transactions that ran at the checkpoint and have not ended.
     running: BTreeSet<Xid>,
     /// Relations that were made by transactions whose end has not been seen.
@@ -196,6 +201,7 @@ impl Redo {
             next_xid: checkpoint.next_xid,
             first_xid: checkpoint.next_xid,
             missing: BTreeMap::new(),
+            lost: BTreeMap::new(),
             running: checkpoint.running.iter().copied().collect(),
             made: BTreeMap::new(),
             records: 0,
@@ -241,12 +247,16 @@ impl Redo {
             }
             Body::FileDrop(dropped) => self.drop_files(&[dropped.rel])?,
             Body::FileTruncate(truncate) => {
+                self.lost.retain(|page, _| page.rel != truncate.rel || page.block < truncate.blocks);
                 if self.is_there(truncate.rel, raw.lsn)? {
                     storage.pool.forget(truncate.rel, truncate.blocks)?;
                     storage.pool.files().truncate(truncate.rel, truncate.blocks)?;
                 }
             }
             Body::FileExtend(extend) => {
+                if record.xid.0 != 0 {
+                    self.made.insert(extend.rel, record.xid);
+                }
                 if extend.blocks > 0 && self.is_there(extend.rel, raw.lsn)? {
                     storage.pool.files().restore_block(extend.rel, extend.blocks - 1)?;
                 }
@@ -274,6 +284,7 @@ impl Redo {
     fn drop_files(&mut self, dropped: &[RelId]) -> Result<()> {
         for &rel in dropped {
             self.missing.remove(&rel);
+            self.lost.retain(|page, _| page.rel != rel);
             self.made.remove(&rel);
             self.storage.remove_relation(rel)?;
         }
@@ -298,8 +309,7 @@ impl Redo {
     fn change_pages(&mut self, record: &Record<'_>, raw: &RawRecord<'_>) -> Result<()> {
         for (nth, page) in record.pages().iter().enumerate() {
             if self.is_there(page.id.rel, raw.lsn)? {
-                self.change_page(record, raw, nth, page.id, page.fresh)
-                    .map_err(|error| at_record(error, raw, page.id))?;
+                self.change_page(record, raw, nth, page.id, page.fresh)?;
             }
         }
         Ok(())
@@ -317,11 +327,19 @@ impl Redo {
         pool.files().restore_block(id.rel, id.block)?;
         let pinned = if fresh { pool.pin_fresh(id)? } else { pool.pin(id)? };
         let mut page = pinned.write();
-        if page.redo(raw.lsn, |bytes| record.redo(nth, raw.end, bytes))? {
-            debug_assert!(page::check(&page).is_ok(), "{:?}", page::check(&page));
-            self.applied += 1;
+        match page.redo(raw.lsn, |bytes| record.redo(nth, raw.end, bytes)) {
+            Ok(changed) => {
+                debug_assert!(page::check(&page).is_ok(), "{:?}", page::check(&page));
+                self.applied += changed as u64;
+                Ok(())
+            }
+            // Rule 3.
+            Err(error) if header::is_new(&page) => {
+                self.lost.entry(id).or_insert_with(|| at_record(error, raw, id));
+                Ok(())
+            }
+            Err(error) => Err(at_record(error, raw, id)),
         }
-        Ok(())
     }
 
     /// The log is at its end.
@@ -333,6 +351,11 @@ impl Redo {
         }
         let transactions = self.storage.transactions;
         found.aborted = transactions.map.restore_end(self.first_xid, self.next_xid) + self.running.len() as u64;
+        // Not of relations that are about to go.
+        let goes = |maker: &Xid| transactions.status(*maker) == Status::Aborted;
+        if let Some((_, error)) = self.lost.into_iter().find(|(page, _)| !self.made.get(&page.rel).is_some_and(goes)) {
+            return Err(error);
+        }
         // What a transaction made that the crash has ended is nobody's. A checkpoint may have logged a file once more after its maker had
         // committed.
         for (&rel, &maker) in &self.made {

@@ -5,9 +5,17 @@
 //! acknowledged is there or a later one that was asked for, amounts are moved as a whole or not at all, and every snapshot sees
 //! the same sum.
 //!
-//! `SIM_SEEDS=17,18 cargo test -p storage --test simulated` walks those seeds and tells what each did.
+//! `SIM_SEEDS=17,18 cargo test -p storage --test simulated` walks those seeds and tells what each did; with `SIM_VERBOSE=1`, at length.
 
 mod support;
+
+#[path = "support/access.rs"]
+#[allow(dead_code, reason = "the tests against real servers use the rest")]
+mod access;
+#[path = "support/table.rs"]
+mod table;
+#[path = "support/table_load.rs"]
+mod table_load;
 
 use kernel::config::{EngineKind, Sessions};
 use kernel::engine::sim::{self, DiskFaults, Failure, Options, Report, Scenario, SimConn};
@@ -189,7 +197,8 @@ fn model(seed: u64) -> (EngineKind, Sessions) {
 
 fn options(seed: u64) -> Options {
     let (hosts, sessions) = model(seed);
-    Options { steps_max: 40_000_000, patience_ns: 60_000_000_000, ..Options::new(hosts, sessions) }
+    let verbose = std::env::var("SIM_VERBOSE").is_ok_and(|value| value == "1");
+    Options { steps_max: 40_000_000, patience_ns: 60_000_000_000, verbose, ..Options::new(hosts, sessions) }
 }
 
 fn asked_for() -> Option<Vec<u64>> {
@@ -262,6 +271,36 @@ fn a_seed_replays() {
     for seed in [3, 5] {
         let first = run(seed, with_power_cuts(seed), 20).unwrap();
         let second = run(seed, with_power_cuts(seed), 20).unwrap();
+        assert_eq!(first, second, "seed {seed}");
+    }
+}
+
+/// The same troubles for tables with indexes ([`table_load`]).
+#[test]
+fn tables() {
+    walk("tables", 0..8, |seed| table_load::run(seed, options(seed), 20));
+}
+
+#[test]
+fn tables_and_kills() {
+    walk("tables_and_kills", 0..12, |seed| table_load::run(seed, with_kills(seed), 20));
+}
+
+#[test]
+fn tables_and_power_cuts() {
+    walk("tables_and_power_cuts", 0..18, |seed| table_load::run(seed, with_power_cuts(seed), 20));
+}
+
+#[test]
+fn tables_and_a_bad_disk() {
+    walk("tables_and_a_bad_disk", 0..6, |seed| table_load::run(seed, with_a_bad_disk(seed), 20));
+}
+
+#[test]
+fn a_seed_of_tables_replays() {
+    for seed in [3, 5] {
+        let first = table_load::run(seed, with_power_cuts(seed), 12).unwrap();
+        let second = table_load::run(seed, with_power_cuts(seed), 12).unwrap();
         assert_eq!(first, second, "seed {seed}");
     }
 }

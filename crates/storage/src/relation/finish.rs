@@ -12,7 +12,7 @@ use super::Relations;
 use super::pending::What;
 use crate::txn::Status;
 use crate::txn::finish::Durability;
-use crate::wal::record::{FileCreate, FileTruncate};
+use crate::wal::record::{FileCreate, FileDrop, FileTruncate};
 use crate::wal::space::record_bytes;
 use base::{Lsn, RelId, Result, SessionId, Xid};
 use kernel::session;
@@ -72,7 +72,14 @@ impl Relations {
         self.storage.end_session(session);
         for (xid, rel, what) in self.pending.of(session) {
             let committed = matches!(self.transactions.status(xid), Status::Committed(_) | Status::Ancient);
-            if committed == (what == What::Dropped) {
+            if committed != (what == What::Dropped) {
+                continue;
+            }
+            // What an abort leaves: the session, which may have died in the middle of anything, has not said so in the log.
+            let record = FileDrop { rel };
+            let logged = self.wal.reserve(record_bytes(&record)).map(|mut room| room.append(Xid(0), 0, &record).end);
+            if let Ok(end) = logged {
+                self.wal.flush(end);
                 self.remove_all(&[rel]);
             }
         }

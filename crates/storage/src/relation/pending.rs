@@ -4,7 +4,7 @@
 //! up after a death finds it. Lists are short and seldom: all of them share a latch.
 
 use crate::wal::Wal;
-use crate::wal::record::{FileCreate, FileDrop, RECORD_ALIGN, RECORD_HEADER_BYTES};
+use crate::wal::record::{FileDrop, FileExtend, RECORD_ALIGN, RECORD_HEADER_BYTES};
 use base::{RelId, Result, SessionId, Xid};
 use kernel::region;
 use kernel::region::reserve::Reserve;
@@ -13,7 +13,7 @@ use kernel::wait::Event;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// What the record of a note takes in the log.
-const NOTE_ROOM: usize = (RECORD_HEADER_BYTES + 4).next_multiple_of(RECORD_ALIGN);
+const NOTE_ROOM: usize = (RECORD_HEADER_BYTES + 8).next_multiple_of(RECORD_ALIGN);
 /// The most files that all running transactions together can have made or dropped.
 const NOTES_MAX: usize = 1 << 16;
 
@@ -133,7 +133,7 @@ impl Pending {
             for session in 0..self.heads.len() as u32 {
                 for (xid, rel, what) in self.of(SessionId(session)) {
                     match what {
-                        What::Made => drop(room.append(xid, 0, &FileCreate { rel })),
+                        What::Made => drop(room.append(xid, 0, &FileExtend { rel, blocks: 0 })),
                         What::Dropped if ended(xid) => drop(room.append(Xid(0), 0, &FileDrop { rel })),
                         What::Dropped => {}
                     }

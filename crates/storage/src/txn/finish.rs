@@ -9,10 +9,10 @@
 //! 1. Once the commit record is in the log nothing turns it back: no error, no cancel, no death of the session. Whoever cleans up after
 //!    the session finds in the map that it committed, waits for the flush, and goes on.
 //! 2. Everything that may fail comes before: whoever gets an error from [`Transactions::commit`] aborts.
-//! 3. An abort's record is not waited for: a crash aborts as well. It is there for the files that the transaction made, and so that
-//!    recovery knows what it would find out anyway.
-//! 4. Files go last: those that a commit dropped when it is durable, those that an abort leaves behind when its record is in the
-//!    log. A crash between does it again.
+//! 3. An abort's record is not waited for: a crash aborts as well. It is there so that recovery knows what it would find out anyway, and
+//!    for the files that the transaction made: they go when the record is durable.
+//! 4. Files go last, those that a commit dropped and those that an abort leaves behind, when the record that names them is durable:
+//!    a recovery that begins before it passes over what it reads of them. A crash between does it again.
 
 use super::lock::Release;
 use super::registry::Row;
@@ -106,23 +106,26 @@ impl Transactions {
         let row = self.row(me);
         let xid = Xid(row.xid.load(Relaxed));
         if xid.0 != 0 {
-            self.log_abort(xid, made);
-            if !made.is_empty() {
+            let logged = self.log_abort(xid, made);
+            if let Some(end) = logged.filter(|_| !made.is_empty()) {
+                // A recovery that does not read of the abort would look for the files.
+                self.wal.flush(end);
                 remove(made);
             }
         }
         self.leave(me, row, xid);
     }
 
-    fn log_abort(&self, xid: Xid, made: &[RelId]) {
+    /// Answers the record's end. None if there are more files than the log has room for: then they stay, and the abort itself needs no
+    /// record.
+    fn log_abort(&self, xid: Xid, made: &[RelId]) -> Option<Lsn> {
         let record = Abort { timestamp_us: timestamp_us(), subxids: Cow::Borrowed(&[]), dropped: Cow::Borrowed(made) };
-        // A list that is too long for the log is left to the files' own clean-up; the abort itself needs no record.
-        if let Ok(mut room) = self.wal.reserve(space::record_bytes(&record)) {
-            room.append(xid, 0, &record);
-        }
+        let room = self.wal.reserve(space::record_bytes(&record)).ok();
+        let end = room.map(|mut room| room.append(xid, 0, &record).end);
         let _critical = Critical::enter();
         self.map.set_aborted(xid);
         self.shared.aborts.fetch_add(1, Relaxed);
+        end
     }
 
     /// The transaction leaves the registry, and everything that it held goes.

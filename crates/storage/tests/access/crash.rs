@@ -169,8 +169,8 @@ fn kills(setup: &Setup) {
         stop.store(true, SeqCst);
         workers
             .into_iter()
-            .for_each(|worker| drop(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
-        drop(keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            .for_each(|worker| _ = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let _ = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         server = Server::start(&setup, &dir.0);
         check(&server, &table, &mut known.lock().unwrap());
     }

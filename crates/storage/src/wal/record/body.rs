@@ -410,11 +410,12 @@ records! { 'a
         blocks: u32,
     }
 
-    /// A relation's file was made longer by new pages.
+    /// A relation's file has at least so many pages. From a transaction, which ran at a checkpoint: it has made the file, before the log that
+    /// a recovery from that checkpoint reads.
     0x53 "file_extend" File FileExtend {
         /// The relation's storage.
         rel: RelId,
-        /// Pages that it has now.
+        /// Pages that it has.
         blocks: u32,
     }
 
