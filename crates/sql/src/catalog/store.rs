@@ -141,6 +141,9 @@ pub(crate) fn heap(relations: &'static Relations) -> Heap {
     relations.heap(CATALOG)
 }
 
+/// The parts of an object's image: how many there are to be, and those that were found.
+type Parts = (u16, BTreeMap<u16, Vec<u8>>);
+
 /// All definitions of one moment.
 #[derive(Clone, Default, Debug)]
 pub struct Definitions {
@@ -156,7 +159,7 @@ pub struct Definitions {
 impl Definitions {
     /// Reads all that a reader sees.
     pub(crate) fn read(relations: &'static Relations, reader: &Reader<'_>) -> Result<Definitions> {
-        let mut images: BTreeMap<(ObjectClass, Oid), (u16, BTreeMap<u16, Vec<u8>>)> = BTreeMap::new();
+        let mut images: BTreeMap<(ObjectClass, Oid), Parts> = BTreeMap::new();
         let heap = heap(relations);
         let (mut scan, mut batch) = (heap.scan()?, Batch::new());
         while heap.next_page(&mut scan, reader, &mut batch)? {

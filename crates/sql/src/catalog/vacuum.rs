@@ -27,9 +27,9 @@ impl Database {
 impl Catalog for Database {
     fn tables(&self) -> Result<Vec<Table>> {
         let definitions = self.committed()?;
-        let users = definitions.tables().filter_map(|table| {
-            known(table, definitions.statistics(table.oid).map(|statistics| statistics.rows))
-        });
+        let users = definitions
+            .tables()
+            .filter_map(|table| known(table, definitions.statistics(table.oid).map(|statistics| statistics.rows)));
         let own = Table { oid: CATALOG_OID.0, heap: CATALOG, indexes: Vec::new(), rows: None };
         Ok(users.chain([own]).collect())
     }

@@ -560,9 +560,8 @@ impl<A: Allocator + Copy> Session<A> {
     fn extended_utility<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
         let mut normalised = Normalised::default();
         normalise(text, 0, Literals::Keep, &mut normalised)?;
-        let mut at = 0;
         while normalised.head == Head::Empty && normalised.next < text.len() {
-            at = normalised.next;
+            let at = normalised.next;
             normalise(text, at, Literals::Keep, &mut normalised)?;
         }
         // As in PostgreSQL, the transaction lasts until `Sync`.

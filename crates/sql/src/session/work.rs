@@ -184,7 +184,9 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The definitions that count now: what others have committed, and what the own transaction has changed.
     pub(crate) fn definitions(&self, env: &Environment<'_>, work: &Work<A>) -> Result<Arc<Definitions>> {
-        let (Some(relations), Some(shared)) = (env.relations(), &env.database.shared) else { return Ok(Arc::default()) };
+        let (Some(relations), Some(shared)) = (env.relations(), &env.database.shared) else {
+            return Ok(Arc::default());
+        };
         let definitions = match work.defines {
             false => shared.definitions(relations)?,
             true => {
@@ -227,9 +229,8 @@ impl<A: Allocator + Copy> Session<A> {
             self.lock_relation(env, table.oid.0, mode, true)?;
         }
         let definitions = self.definitions(env, &self.work)?;
-        let is_current = |table: &PlanTable| {
-            definitions.table(table.oid).is_some_and(|known| known.version == table.version)
-        };
+        let is_current =
+            |table: &PlanTable| definitions.table(table.oid).is_some_and(|known| known.version == table.version);
         Ok(tables.iter().all(is_current))
     }
 

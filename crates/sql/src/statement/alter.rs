@@ -99,9 +99,10 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 AlterAction::SetNotNull(name, not_null) => {
                     let column = column_of(&draft.table, *name)?;
-                    let in_key = draft.table.primary_key().is_some_and(|key| {
-                        key.columns.iter().any(|part| usize::from(part.column) == column)
-                    });
+                    let in_key = draft
+                        .table
+                        .primary_key()
+                        .is_some_and(|key| key.columns.iter().any(|part| usize::from(part.column) == column));
                     if !not_null && in_key {
                         let message = format!("column \"{}\" is in a primary key", name.text);
                         return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
@@ -226,14 +227,10 @@ impl<A: Allocator + Copy> Session<A> {
             };
             let Some(found) = other.constraints.iter().find(needs) else { continue };
             if !cascade {
-                let message = format!(
-                    "cannot drop constraint {constraint} on table {name} because other objects depend on it"
-                );
+                let message =
+                    format!("cannot drop constraint {constraint} on table {name} because other objects depend on it");
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                    .detail(format!(
-                        "constraint {} on table {} depends on index {constraint}",
-                        found.name, other.name
-                    ))
+                    .detail(format!("constraint {} on table {} depends on index {constraint}", found.name, other.name))
                     .hint("Use DROP ... CASCADE to drop the dependent objects too."));
             }
             let message = format!("drop cascades to constraint {} on table {}", found.name, other.name);
@@ -268,11 +265,10 @@ impl<A: Allocator + Copy> Session<A> {
             .constraints
             .iter()
             .filter(|constraint| match &constraint.kind {
-                ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index) => {
-                    draft.table.index(*index).is_some_and(|index| {
-                        index.columns.iter().any(|part| usize::from(part.column) == column)
-                    })
-                }
+                ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index) => draft
+                    .table
+                    .index(*index)
+                    .is_some_and(|index| index.columns.iter().any(|part| usize::from(part.column) == column)),
                 ConstraintKind::Check(text) => columns_named(&draft.table, text).contains(&column),
                 ConstraintKind::ForeignKey(key) => key.columns.iter().any(|own| usize::from(*own) == column),
             })

@@ -126,9 +126,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::DUPLICATE_OBJECT, message));
         }
         match constraint.kind {
-            ast::ConstraintKind::PrimaryKey(columns, options) => {
-                self.add_key(env, draft, name, columns, options, true)
-            }
+            ast::ConstraintKind::PrimaryKey(columns, options) => self.add_key(env, draft, name, columns, options, true),
             ast::ConstraintKind::Unique(columns, options) => self.add_key(env, draft, name, columns, options, false),
             ast::ConstraintKind::UsingIndex { .. } => {
                 Err(Error::unsupported("a constraint with USING INDEX is not supported")
@@ -299,14 +297,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let oid = self.new_oid(env)?;
         let referrer = Referrer { table: draft.table.oid, constraint: oid };
-        let key = ForeignKey {
-            columns: numbers,
-            table: other.oid,
-            referenced,
-            index: index.oid,
-            on_update,
-            on_delete,
-        };
+        let key = ForeignKey { columns: numbers, table: other.oid, referenced, index: index.oid, on_update, on_delete };
         let constraint = ConstraintDef { oid, name, kind: ConstraintKind::ForeignKey(key) };
         if draft.has_rows {
             draft.references.push(constraint.clone());

@@ -3,8 +3,8 @@
 //! A new index on a table with rows is built from the keys of the rows that live, sorted: see
 //! [`storage::heap::live`]. The table's lock keeps writers out meanwhile.
 
-use super::define::{Change, check_own, free_name, is_taken, missing, shown, taken};
-use crate::catalog::definition::{IndexColumn, IndexDef, Rows, TableDef};
+use super::define::{Change, check_own, free_name, is_taken, shown, taken};
+use crate::catalog::definition::{ConstraintDef, ConstraintKind, IndexColumn, IndexDef, Rows, TableDef};
 use crate::catalog::split;
 use crate::key::{self, KeyColumn};
 use crate::parser::ast::{CreateIndex, ExprKind, Path, StorageOption};
@@ -108,7 +108,8 @@ pub(crate) fn over_rows(
     let mut scan = heap.scan()?;
     let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, Tid)>) = (Vec::new(), Vec::new());
     loop {
-        (bytes.clear(), ends.clear());
+        bytes.clear();
+        ends.clear();
         let mut failed = Ok(());
         let more = heap.visit_live(&mut scan, |root, row| {
             if failed.is_ok() {
@@ -216,11 +217,11 @@ impl<A: Allocator + Copy> Session<A> {
             let ty = table.columns[usize::from(column.column)].ty;
             if !key::is_orderable(table::kind(ty.oid)) {
                 let shown = typmod::format_type(Type::plain(ty.oid));
-                let message =
-                    format!("data type {shown} has no default operator class for access method \"btree\"");
-                return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message)
-                    .hint("You must specify an operator class for the index or define a default operator class \
-                           for the data type."));
+                let message = format!("data type {shown} has no default operator class for access method \"btree\"");
+                return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message).hint(
+                    "You must specify an operator class for the index or define a default operator class \
+                           for the data type.",
+                ));
             }
         }
         let since = self.own_xid(env)?;
@@ -260,8 +261,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut maker = KeyMaker::new(table, columns);
         let mut sorter = Sorter::new(relations, memory);
         over_rows(relations.heap(rows), |row, out| maker.key(row, out).map(drop), |key, root| sorter.push(key, root))?;
-        let types: Vec<Oid> =
-            columns.iter().map(|column| table.columns[usize::from(column.column)].ty.oid).collect();
+        let types: Vec<Oid> = columns.iter().map(|column| table.columns[usize::from(column.column)].ty.oid).collect();
         // Keys with a null may be there twice; only one that is there twice is looked at so closely.
         let mut builder = relations.btree(storage).build(false)?;
         let mut last: Option<Vec<u8>> = None;
@@ -270,10 +270,8 @@ impl<A: Allocator + Copy> Session<A> {
                 if last.as_deref() == Some(key) && !maker.has_null(key, &types)? {
                     let styles = self.styles(env)?;
                     let style = styles.style(self.transaction.started_at());
-                    let names: Vec<&str> = columns
-                        .iter()
-                        .map(|column| table.columns[usize::from(column.column)].name.as_str())
-                        .collect();
+                    let names: Vec<&str> =
+                        columns.iter().map(|column| table.columns[usize::from(column.column)].name.as_str()).collect();
                     let values = maker.shown(key, &types, &style)?;
                     let message = format!("could not create unique index \"{name}\"");
                     return Err(Error::statement(sqlstate::UNIQUE_VIOLATION, message)
@@ -322,12 +320,15 @@ impl<A: Allocator + Copy> Session<A> {
                 continue;
             };
             self.lock_relation(env, table.0, LockMode::AccessExclusive, true)?;
-            let Some(found) = self.lock_definition(env, table)? else { return Err(missing(path)) };
+            let gone = || {
+                let message = format!("index \"{}\" does not exist", shown(path));
+                Error::statement(sqlstate::UNDEFINED_OBJECT, message)
+            };
+            let found = self.lock_definition(env, table)?.ok_or_else(gone)?;
             check_own(&found)?;
             let mut table = TableDef::clone(&found);
-            let Some(at) = table.indexes.iter().position(|known| known.oid == index) else {
-                return Err(missing(path));
-            };
+            let at = table.indexes.iter().position(|known| known.oid == index).ok_or_else(gone)?;
+            self.check_unreferred(env, &table, index, name)?;
             if let Some(constraint) = table.indexes[at].constraint {
                 let constraint = table.constraints.iter().find(|known| known.oid == constraint);
                 let constraint = constraint.map_or("", |known| known.name.as_str());
@@ -335,15 +336,34 @@ impl<A: Allocator + Copy> Session<A> {
                     "cannot drop index {name} because constraint {constraint} on table {} requires it",
                     table.name
                 );
-                return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).hint(format!(
-                    "You can drop constraint {constraint} on table {} instead.",
-                    table.name
-                )));
+                return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .hint(format!("You can drop constraint {constraint} on table {} instead.", table.name)));
             }
             self.own_xid(env)?;
             env.stored()?.drop_at_commit(table.indexes[at].storage)?;
             table.indexes.remove(at);
             self.define_tables(env, &mut [&mut table])?;
+        }
+        Ok(())
+    }
+
+    /// No foreign key needs the index.
+    fn check_unreferred(&self, env: &Environment<'_>, table: &TableDef, index: Oid, name: &str) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        for referrer in &table.referenced_by {
+            let Some(other) = definitions.table(referrer.table) else { continue };
+            let needs = |known: &&ConstraintDef| {
+                known.oid == referrer.constraint
+                    && matches!(&known.kind, ConstraintKind::ForeignKey(key) if key.index == index)
+            };
+            if let Some(found) = other.constraints.iter().find(needs)
+                && table.indexes.iter().any(|known| known.oid == index && known.constraint.is_none())
+            {
+                let message = format!("cannot drop index {name} because other objects depend on it");
+                return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .detail(format!("constraint {} on table {} depends on index {name}", found.name, other.name))
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
         }
         Ok(())
     }

@@ -177,8 +177,9 @@ impl<A: Allocator + Copy> Session<A> {
             if let Some(found) = self.catalog(env)?.find(schema, name)? {
                 check_own(&found)?;
                 let message = format!("\"{name}\" is not a {word}");
-                return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
-                    .hint("Use DROP TABLE to remove a table."));
+                return Err(
+                    Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("Use DROP TABLE to remove a table.")
+                );
             }
             let message = format!("{word} \"{}\" does not exist", shown(path));
             if !if_exists {
@@ -209,9 +210,8 @@ impl<A: Allocator + Copy> Session<A> {
             }
             let (schema, name) = split(path)?;
             self.refuse_index(env, schema, name)?;
-            let missing_schema = schema.filter(|schema| {
-                self.catalog(env).is_ok_and(|catalog| catalog.schema(schema).is_none())
-            });
+            let missing_schema =
+                schema.filter(|schema| self.catalog(env).is_ok_and(|catalog| catalog.schema(schema).is_none()));
             let message = match missing_schema {
                 Some(schema) => format!("schema \"{schema}\" does not exist"),
                 None => format!("table \"{}\" does not exist", if if_exists { name.to_owned() } else { shown(path) }),
@@ -237,8 +237,9 @@ impl<A: Allocator + Copy> Session<A> {
         };
         if schemas.iter().any(|schema| catalog.definitions.index_named(*schema, name).is_some()) {
             let message = format!("\"{name}\" is not a table");
-            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
-                .hint("Use DROP INDEX to remove an index."));
+            return Err(
+                Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("Use DROP INDEX to remove an index.")
+            );
         }
         Ok(())
     }
@@ -275,8 +276,7 @@ impl<A: Allocator + Copy> Session<A> {
                         [_] => format!("cannot drop table {} because other objects depend on it", table.name),
                         _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
                     };
-                    let detail =
-                        format!("constraint {name} on table {} depends on table {}", other.name, table.name);
+                    let detail = format!("constraint {name} on table {} depends on table {}", other.name, table.name);
                     return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
                         .detail(detail)
                         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
@@ -313,12 +313,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.define(env, &changes)
     }
 
-    pub(super) fn truncate(
-        &mut self,
-        env: &Environment<'_>,
-        paths: &[Path<'_>],
-        cascade: bool,
-    ) -> Result<Option<Tag>> {
+    pub(super) fn truncate(&mut self, env: &Environment<'_>, paths: &[Path<'_>], cascade: bool) -> Result<Option<Tag>> {
         self.check_writes(env, "TRUNCATE TABLE")?;
         let mut tables: Vec<TableDef> = Vec::with_capacity(paths.len());
         for path in paths {

@@ -280,7 +280,9 @@ impl Fields {
             while at < line.len() {
                 let byte = line[at];
                 if quoted {
-                    if byte == form.escape && line.get(at + 1).is_some_and(|next| *next == form.quote || *next == form.escape) {
+                    if byte == form.escape
+                        && line.get(at + 1).is_some_and(|next| *next == form.quote || *next == form.escape)
+                    {
                         self.bytes.push(line[at + 1]);
                         at += 2;
                         continue;
@@ -360,9 +362,7 @@ mod tests {
     fn fields(form: &Form, line: &str) -> Vec<Option<String>> {
         let mut fields = Fields::default();
         fields.read(form, line.as_bytes()).unwrap();
-        (0..fields.len())
-            .map(|at| fields.get(at).map(|field| String::from_utf8_lossy(field).into_owned()))
-            .collect()
+        (0..fields.len()).map(|at| fields.get(at).map(|field| String::from_utf8_lossy(field).into_owned())).collect()
     }
 
     fn some(values: &[&str]) -> Vec<Option<String>> {
@@ -428,8 +428,9 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let values =
-            ["", "a", "\\N", "\\.", "a,b", "\"", "x\ty\\z", "line\nend\r", "ü", "\u{8}\u{b}\u{c}"].map(Some).into_iter();
+        let values = ["", "a", "\\N", "\\.", "a,b", "\"", "x\ty\\z", "line\nend\r", "ü", "\u{8}\u{b}\u{c}"]
+            .map(Some)
+            .into_iter();
         let values: Vec<Option<&str>> = values.chain([None]).collect();
         for form in [Form::text(), Form::csv(), Form { delimiter: b'|', ..Form::text() }] {
             let mut line = Vec::new();

@@ -14,8 +14,8 @@
 use super::Options;
 use super::format::{Fields, Lines};
 use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
-use crate::exec::access::Tables;
 use crate::exec::Exec;
+use crate::exec::access::Tables;
 use crate::parser::ast::{Copy, Name};
 use crate::plan::Plan;
 use crate::row::{self, Shape};
@@ -202,7 +202,9 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         self.check_writes(env, "COPY FROM")?;
         let table = self.lock_own_table(env, copy.path, LockMode::RowExclusive, false)?;
         let columns = columns_of(&table, copy.columns)?;
-        if options.freeze && env.stored()?.storage().transactions.current_xid().is_none_or(|own| table.version >> 24 != own.0) {
+        if options.freeze
+            && env.stored()?.storage().transactions.current_xid().is_none_or(|own| table.version >> 24 != own.0)
+        {
             let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
                            subtransaction";
             return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
@@ -262,7 +264,8 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                 fields.read(form, line)?;
                 check_count(table, columns, &fields, line)?;
                 {
-                    let mut values = vec![Datum::Null; if plan.is_some() { columns.len() } else { table.columns.len() }];
+                    let mut values =
+                        vec![Datum::Null; if plan.is_some() { columns.len() } else { table.columns.len() }];
                     for (at, &column) in columns.iter().enumerate() {
                         let Some(field) = fields.get(at) else { continue };
                         let ty = table.columns[column].ty;
@@ -338,11 +341,7 @@ fn check_count(table: &TableDef, columns: &[usize], fields: &Fields, line: &[u8]
 fn check_header(table: &TableDef, columns: &[usize], fields: &Fields) -> Result<()> {
     let bad = |message: String| Err(Error::statement(sqlstate::BAD_COPY_FILE_FORMAT, message));
     if fields.len() != columns.len() {
-        return bad(format!(
-            "wrong number of fields in header line: got {}, expected {}",
-            fields.len(),
-            columns.len()
-        ));
+        return bad(format!("wrong number of fields in header line: got {}, expected {}", fields.len(), columns.len()));
     }
     for (at, &column) in columns.iter().enumerate() {
         let expected = &table.columns[column].name;

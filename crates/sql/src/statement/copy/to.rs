@@ -117,14 +117,8 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
             return Err(Error::unsupported("COPY query must have a RETURNING clause"));
         }
         out.copy_out(CopyFormat::Text, names.len());
-        let mut lines = ToClient {
-            out,
-            form: &options.form,
-            columns: names.len(),
-            line: Vec::new(),
-            value: Vec::new(),
-            fields: 0,
-        };
+        let mut lines =
+            ToClient { out, form: &options.form, columns: names.len(), line: Vec::new(), value: Vec::new(), fields: 0 };
         if options.form.header {
             lines.begin_row();
             for name in &names {
@@ -150,8 +144,9 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         let table = catalog.find(schema, name)?.ok_or_else(|| missing(copy.path))?;
         if table.kind == crate::catalog::definition::RelationKind::View && !matches!(table.rows, Rows::Stored(_)) {
             let message = format!("cannot copy from view \"{}\"", table.name);
-            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
-                .hint("Try the COPY (SELECT ...) TO variant."));
+            return Err(
+                Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("Try the COPY (SELECT ...) TO variant.")
+            );
         }
         let columns = super::from::columns_of(&table, copy.columns)?;
         let columns: Vec<String> =
