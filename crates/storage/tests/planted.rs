@@ -1,0 +1,81 @@
+//! Bugs that are planted in the storage, each of which the simulator must find within a thousand seeds: a test of the tests.
+//!
+//! Which loads and troubles can show a bug is in the table. `SIM_BUG=wal.skip_flush cargo test -p storage --test planted` looks for one of
+//! them, and says which seed shows it and how.
+
+#[path = "support/access.rs"]
+#[allow(dead_code, reason = "the tests against real servers use the rest")]
+mod access;
+#[path = "support/table.rs"]
+mod table;
+#[path = "support/table_load.rs"]
+mod table_load;
+
+use kernel::config::{EngineKind, Sessions};
+use kernel::engine::sim::Options;
+use kernel::fault;
+
+/// The most seeds that a bug may take.
+const SEEDS: u64 = 1000;
+
+/// What has to happen for a bug to show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Trouble {
+    /// Sessions that are in each other's way.
+    None,
+    /// Power cuts.
+    Cuts,
+}
+
+const BUGS: [(&str, Trouble); 8] = [
+    ("wal.skip_flush", Trouble::Cuts),
+    ("wal.unlogged_change", Trouble::Cuts),
+    ("wal.visible_early", Trouble::Cuts),
+    ("lock.freed_early", Trouble::None),
+    ("buffer.write_before_log", Trouble::Cuts),
+    ("recovery.skip_torn_check", Trouble::Cuts),
+    ("txn.snapshot_too_new", Trouble::None),
+    ("checkpoint.redo_too_late", Trouble::Cuts),
+];
+
+fn options(seed: u64, trouble: Trouble) -> Options {
+    let hosts = [EngineKind::Process, EngineKind::Thread][(seed / 3 % 2) as usize];
+    let sessions = [Sessions::Dedicated, Sessions::Shared, Sessions::Fiber][(seed % 3) as usize];
+    let quiet = Options { steps_max: 40_000_000, patience_ns: 60_000_000_000, ..Options::new(hosts, sessions) };
+    match trouble {
+        Trouble::None => quiet,
+        Trouble::Cuts => Options { power_cuts: 3, trouble_ns: 150_000_000, ..quiet },
+    }
+}
+
+#[test]
+fn each_planted_bug_is_found() {
+    let only = std::env::var("SIM_BUG").ok();
+    let mut missed = Vec::new();
+    for (bug, trouble) in BUGS.into_iter().filter(|bug| only.as_ref().is_none_or(|only| only == bug.0)) {
+        assert!(fault::plant(bug), "there is no bug {bug}");
+        let found = (0..SEEDS).find_map(|seed| {
+            let failure = table_load::run(seed, options(seed, trouble), 25).err()?;
+            Some((seed, failure.to_string()))
+        });
+        fault::uproot();
+        match found {
+            Some((seed, failure)) => {
+                println!("{bug}: seed {seed}: {}", failure.lines().next().unwrap_or_default());
+            }
+            None => missed.push(bug),
+        }
+    }
+    assert!(missed.is_empty(), "not found in {SEEDS} seeds: {missed:?}");
+}
+
+/// Every bug of the storage is in the table: those of the kernel are looked for by the kernel's own loads.
+#[test]
+fn no_bug_is_left_out() {
+    let of_storage = ["wal.", "lock.", "buffer.", "recovery.", "txn.", "checkpoint."];
+    let named: Vec<&str> = BUGS.iter().map(|bug| bug.0).collect();
+    for (bug, _) in fault::BUGS {
+        let ours = of_storage.iter().any(|begin| bug.starts_with(begin));
+        assert_eq!(ours, named.contains(bug), "{bug}");
+    }
+}
