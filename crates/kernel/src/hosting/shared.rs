@@ -41,7 +41,7 @@ fn next_queued(local: &Local, last: &Cell<SessionId>) -> Option<&'static Session
 /// In the test mode that moves every session: puts a session back that this engine served last, so that another one takes
 /// it. If none has after a while, all others are busy or stand by, and this engine serves the session after all.
 fn left_to_another(local: &Local, slot: &'static SessionShared) -> bool {
-    const PATIENCE_NS: clock::Nanos = 20_000_000;
+    const PATIENCE_NS: clock::Nanos = 100_000_000;
     let mine = supervisor::config().move_sessions && slot.last_engine() == Some(local.shared.id());
     if !mine || supervisor::stopping() || clock::now().saturating_sub(slot.ready_since()) > PATIENCE_NS {
         return false;
