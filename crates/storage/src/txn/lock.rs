@@ -814,6 +814,11 @@ impl Locks {
         // next look, when some of these are gone.
         blockers.reserve(256);
         let _partition = self.partitions[self.locks.partition(number)].lock();
+        // Who was granted the lock and has not run since still says that he waits: nobody is in his way, and those that are in the
+        // queue now came after him.
+        if transactions.row(from).waits.wanted() == 0 {
+            return;
+        }
         let lock = self.locks.get(number);
         for (_, holding) in self.holdings_of(lock) {
             let session = SessionId(holding.session.load(Relaxed));
