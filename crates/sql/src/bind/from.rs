@@ -19,7 +19,7 @@ impl Binder<'_> {
         let mut namespace = Namespace::default();
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
-            let (from, offers) = self.from_item(item, &namespace, parent)?;
+            let (from, offers) = self.one_item(item, &namespace, parent)?;
             namespace.append(offers)?;
             bound.push(from);
         }
@@ -27,7 +27,7 @@ impl Binder<'_> {
     }
 
     /// Binds an item of `FROM`; `before` is what stands left of it.
-    fn from_item(
+    fn one_item(
         &mut self,
         item: &TableRef<'_>,
         before: &Namespace,
@@ -189,13 +189,13 @@ impl Binder<'_> {
         before: &Namespace,
         parent: Option<&Scope<'_>>,
     ) -> Result<(From, Namespace)> {
-        let (left, mut left_offers) = self.from_item(&join.left, before, parent)?;
+        let (left, mut left_offers) = self.one_item(&join.left, before, parent)?;
         let (right, right_offers) = if looks_left(&join.right) {
             let mut visible = before.clone();
             visible.append(left_offers.clone())?;
-            self.from_item(&join.right, &visible, parent)?
+            self.one_item(&join.right, &visible, parent)?
         } else {
-            self.from_item(&join.right, &Namespace::default(), parent)?
+            self.one_item(&join.right, &Namespace::default(), parent)?
         };
         let using: Vec<Name<'_>> = match join.condition {
             JoinCondition::Using(names) => names.to_vec(),

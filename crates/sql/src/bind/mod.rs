@@ -146,14 +146,13 @@ impl<'b> Binder<'b> {
         }
     }
 
-    fn finish<T>(mut self, root: Result<T>) -> std::result::Result<(Bound, T), Unbound> {
+    fn finish<T>(self, root: Result<T>) -> std::result::Result<(Bound, T), Unbound> {
         match root {
             Ok(root) => {
                 if let Some(number) = self.bound.client_types.iter().position(Option::is_none) {
                     let message = format!("could not determine data type of parameter ${}", number + 1);
                     return Err(Unbound::Error(Error::statement(sqlstate::INDETERMINATE_DATATYPE, message)));
                 }
-                self.bound.shared = self.bound.shared.max(0);
                 Ok((self.bound, root))
             }
             Err(_) if self.needs_literals => Err(Unbound::NeedsLiterals),
@@ -171,7 +170,7 @@ pub fn bind(
 ) -> std::result::Result<(Bound, Root), Unbound> {
     let mut binder = Binder::new(setting, arena, bump);
     let root = match statement {
-        Statement::Query(query) => binder.query(query, None, true).map(Root::Query),
+        Statement::Query(query) => binder.query(query, None, true).map(|query| Root::Query(Box::new(query))),
         Statement::Insert(insert) => binder.insert(insert).map(|root| Root::Modification(Box::new(root))),
         Statement::Update(update) => binder.update(update).map(|root| Root::Modification(Box::new(root))),
         Statement::Delete(delete) => binder.delete(delete).map(|root| Root::Modification(Box::new(root))),
@@ -191,7 +190,7 @@ pub fn bind_values(
     let mut binder = Binder::new(setting, arena, bump);
     let root = binder.argument_query(exprs, types);
     match binder.finish(root) {
-        Ok((bound, query)) => Ok((bound, Root::Query(query))),
+        Ok((bound, query)) => Ok((bound, Root::Query(Box::new(query)))),
         Err(Unbound::Error(error)) => Err(error),
         Err(Unbound::NeedsLiterals) => Err(Error::unsupported("a literal of this kind here")),
     }

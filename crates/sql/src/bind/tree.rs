@@ -433,7 +433,7 @@ pub struct ConflictRule {
 #[derive(Debug)]
 pub enum Root {
     /// A query.
-    Query(Query),
+    Query(Box<Query>),
     /// A statement that changes rows.
     Modification(Box<Modification>),
 }

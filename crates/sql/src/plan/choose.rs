@@ -44,7 +44,7 @@ pub fn choose(bound: &mut Bound, root: Root, catalog: &Catalog<'_>) -> Result<Tr
             let names: Vec<String> =
                 query.targets[..query.visible].iter().map(|target| target.name.clone()).collect();
             let output = query.output;
-            let node = planner.query(query, &Relations::new())?;
+            let node = planner.query(*query, &Relations::new())?;
             (node, StatementKind::Select, columns(names, output))
         }
         Root::Modification(modification) => {
