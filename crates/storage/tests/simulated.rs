@@ -23,7 +23,6 @@ use kernel::session::Service;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Once;
 use support::service::StorageService;
 
 /// Rows that belong to one client each: so many a client.
@@ -167,8 +166,7 @@ fn check(client: &mut SimConn, world: &Shared, rel: &str) {
 }
 
 fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failure>> {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| kernel::io::on_completion(storage::Storage::complete));
+    table_load::register();
     let config = storage::Config {
         // Fewer frames than pages are not possible with so few rows; what matters is that pages are written.
         shared_buffers: 1 << 20,

@@ -322,10 +322,15 @@ fn check(client: &mut Client<'_>, world: &Shared) {
     }
 }
 
-/// Runs a seed.
-pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failure>> {
+/// Says once in a process what is done when a request of storage's is over.
+pub fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| kernel::io::on_completion(storage::Storage::complete));
+}
+
+/// Runs a seed.
+pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failure>> {
+    register();
     let config = storage::Config {
         shared_buffers: 1 << 20,
         wal_buffers: 256 << 10,
