@@ -6,10 +6,9 @@
 //! 2. Aggregates are taken out of the expression; what stays is a column of the grouping's relation.
 
 use super::scope::Scope;
-use super::tree::{
-    AggregateCall, Call, Expr, ExprKind, Origin, Query, Subplan, SubplanKind, TABLE_OID,
-};
+use super::tree::{AggregateCall, Call, Expr, ExprKind, Origin, Query, Subplan, SubplanKind, TABLE_OID};
 use super::{Binder, name};
+use crate::lexer::literal::{self, Number};
 use crate::parser::ast::{self, LikeKind, Operator, Special};
 use crate::plan::blob::Constant;
 use crate::types::aggregate::{AggCall, AggOp};
@@ -18,7 +17,6 @@ use crate::types::function::{Function, Volatility};
 use crate::types::op::Op;
 use crate::types::resolve::{self, Callable, Resolved};
 use crate::types::{Datum, Kind, Oid, Type, table, typmod};
-use crate::lexer::literal::{self, Number};
 use base::{Error, Result, sqlstate};
 
 /// Where an expression stands: what may be in it, and its clause's name in errors.
@@ -400,8 +398,8 @@ impl Binder<'_> {
             return Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, message).at(self.position(at)));
         }
         let types = (left.as_ref().map(|left| left.ty.oid), right.ty.oid);
-        let resolved = resolve::resolve_operator(operator.name, types.0, types.1)
-            .map_err(|error| error.at(self.position(at)))?;
+        let resolved =
+            resolve::resolve_operator(operator.name, types.0, types.1).map_err(|error| error.at(self.position(at)))?;
         let Resolved { row, args, result, context } = resolved;
         let operands: Vec<Expr> = left.into_iter().chain([right]).collect();
         let mut arguments = Vec::with_capacity(operands.len());
@@ -488,7 +486,8 @@ impl Binder<'_> {
         }
         let types: Vec<Oid> = arguments.iter().map(|argument| argument.ty.oid).collect();
         let in_catalog = before.last().is_none_or(|schema| schema.text == "pg_catalog");
-        let known = in_catalog && (before.is_empty() || !crate::types::function::by_name(last.text).is_empty() || is_aggregate);
+        let known =
+            in_catalog && (before.is_empty() || !crate::types::function::by_name(last.text).is_empty() || is_aggregate);
         let callable = match known {
             true => resolve::resolve_function(last.text, &types),
             false => {
@@ -616,11 +615,7 @@ impl Binder<'_> {
     }
 
     /// Gives `build` an expression that stands for `value`, which is computed once.
-    pub(super) fn share(
-        &mut self,
-        value: Expr,
-        build: impl FnOnce(&mut Self, Expr) -> Result<Expr>,
-    ) -> Result<Expr> {
+    pub(super) fn share(&mut self, value: Expr, build: impl FnOnce(&mut Self, Expr) -> Result<Expr>) -> Result<Expr> {
         let cheap = matches!(
             value.kind,
             ExprKind::Constant(_)
@@ -834,12 +829,9 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         if items.is_empty() {
             let Some(element) = element else {
-                return Err(Error::statement(
-                    sqlstate::INDETERMINATE_DATATYPE,
-                    "cannot determine type of empty array",
-                )
-                .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].")
-                .at(self.position(at)));
+                return Err(Error::statement(sqlstate::INDETERMINATE_DATATYPE, "cannot determine type of empty array")
+                    .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].")
+                    .at(self.position(at)));
             };
             let ty = Type::plain(self.array_of(element, at)?);
             return Ok(Expr { kind: ExprKind::Array(Vec::new()), ty });
@@ -848,9 +840,7 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
             bound.push(match item.kind {
-                ast::ExprKind::Array(inner) if nested => {
-                    (self.array(inner, element, scope, clause, item.at)?, item.at)
-                }
+                ast::ExprKind::Array(inner) if nested => (self.array(inner, element, scope, clause, item.at)?, item.at),
                 _ => (self.expr(item, scope, clause)?, item.at),
             });
         }
@@ -885,7 +875,9 @@ impl Binder<'_> {
             Special::LocalTimestamp => now(self, typmod(Oid::TIMESTAMP)?),
             Special::LocalTime => now(self, typmod(Oid::TIME)?),
             Special::CurrentTime => Err(self.unsupported("type time with time zone", at)),
-            Special::CurrentRole | Special::CurrentUser | Special::User => self.function("current_user", Vec::new(), at),
+            Special::CurrentRole | Special::CurrentUser | Special::User => {
+                self.function("current_user", Vec::new(), at)
+            }
             Special::SessionUser => self.function("session_user", Vec::new(), at),
             Special::CurrentCatalog => self.function("current_database", Vec::new(), at),
             Special::CurrentSchema => self.function("current_schema", Vec::new(), at),
@@ -904,7 +896,8 @@ impl Binder<'_> {
             let array = self.array_of(oid, at)?;
             right = self.coerce(right, Type::plain(array), Context::Implicit, at)?;
         }
-        let Some(element) = table::by_oid(right.ty.oid).filter(|row| row.category == b'A').map(|row| row.element) else {
+        let Some(element) = table::by_oid(right.ty.oid).filter(|row| row.category == b'A').map(|row| row.element)
+        else {
             let message = format!("op {word} (array) requires array on right side");
             return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
         };
@@ -1002,8 +995,10 @@ impl Binder<'_> {
     fn only_column(&self, query: &Query, at: u32) -> Result<Type> {
         match query.targets.first() {
             Some(target) if query.visible == 1 => Ok(target.expr.ty),
-            _ => Err(Error::statement(sqlstate::SYNTAX_ERROR, "subquery must return only one column")
-                .at(self.position(at))),
+            _ => {
+                Err(Error::statement(sqlstate::SYNTAX_ERROR, "subquery must return only one column")
+                    .at(self.position(at)))
+            }
         }
     }
 

@@ -15,7 +15,11 @@ use base::{Error, Result, sqlstate};
 
 impl Binder<'_> {
     /// Binds the items of a `FROM`.
-    pub(super) fn from(&mut self, items: &[TableRef<'_>], parent: Option<&Scope<'_>>) -> Result<(Vec<From>, Namespace)> {
+    pub(super) fn from(
+        &mut self,
+        items: &[TableRef<'_>],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<(Vec<From>, Namespace)> {
         let mut namespace = Namespace::default();
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
@@ -93,8 +97,7 @@ impl Binder<'_> {
                 alias.name.text,
                 alias.columns.len()
             );
-            return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message)
-                .at(self.position(alias.name.at)));
+            return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(alias.name.at)));
         }
         let names = found.columns.iter_mut().filter(|(name, _)| !name.is_empty());
         for ((name, _), new) in names.zip(alias.columns) {
@@ -253,7 +256,8 @@ impl Binder<'_> {
                     Err(Error::statement(sqlstate::UNDEFINED_COLUMN, message).at(binder.position(name.at)))
                 }
                 _ => {
-                    let message = format!("common column name \"{}\" appears more than once in {side} table", name.text);
+                    let message =
+                        format!("common column name \"{}\" appears more than once in {side} table", name.text);
                     Err(Error::statement(sqlstate::AMBIGUOUS_COLUMN, message).at(binder.position(name.at)))
                 }
             }
@@ -267,9 +271,7 @@ impl Binder<'_> {
         let merged = match (join.kind, both.next(), both.next()) {
             (JoinKind::Inner | JoinKind::Left, Some(first), _) => first,
             (JoinKind::Right, _, Some(second)) => second,
-            (_, first, second) => {
-                Expr { kind: ExprKind::Coalesce(first.into_iter().chain(second).collect()), ty }
-            }
+            (_, first, second) => Expr { kind: ExprKind::Coalesce(first.into_iter().chain(second).collect()), ty },
         };
         Ok((merged, test))
     }
@@ -283,8 +285,7 @@ impl Binder<'_> {
                 offers.columns.len(),
                 alias.columns.len()
             );
-            return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message)
-                .at(self.position(alias.name.at)));
+            return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(alias.name.at)));
         }
         let mut columns = offers.columns;
         for (column, name) in columns.iter_mut().zip(alias.columns) {
@@ -327,7 +328,8 @@ impl Binder<'_> {
     pub(super) fn count_of(&mut self, expr: &ast::Expr<'_>, scope: &Scope<'_>, clause: Clause) -> Result<Expr> {
         let word = if clause == Clause::Limit { "LIMIT" } else { "OFFSET" };
         let bound = self.expr(expr, scope, clause)?;
-        if bound.any(&mut |part| matches!(&part.kind, ExprKind::Column(column) if self.is_local(column.relation, scope)))
+        if bound
+            .any(&mut |part| matches!(&part.kind, ExprKind::Column(column) if self.is_local(column.relation, scope)))
         {
             let message = format!("argument of {word} must not contain variables");
             return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(expr.at)));

@@ -165,9 +165,8 @@ impl Binder<'_> {
         let name = relation
             .and_then(|relation| relation.columns.get(usize::from(column.column)))
             .map_or("", |(name, _)| name.as_str());
-        let message = format!(
-            "column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
-        );
+        let message =
+            format!("column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function");
         let error = Error::statement(sqlstate::GROUPING_ERROR, message);
         match self.noted.get(&column) {
             Some(at) => error.at(self.position(*at)),

@@ -216,12 +216,7 @@ impl Binder<'_> {
         }
     }
 
-    fn insert_rows(
-        &mut self,
-        rows: &[&[ast::Expr<'_>]],
-        columns: &[usize],
-        table: &TableDef,
-    ) -> Result<Query> {
+    fn insert_rows(&mut self, rows: &[&[ast::Expr<'_>]], columns: &[usize], table: &TableDef) -> Result<Query> {
         let mut bound = Vec::with_capacity(rows.len());
         for row in rows {
             if let Some(extra) = row.get(columns.len()) {
@@ -255,10 +250,7 @@ impl Binder<'_> {
         }
         let targets = table
             .visible()
-            .map(|(_, column)| Target {
-                name: column.name.clone(),
-                expr: Expr::constant(Constant::Null, column.ty),
-            })
+            .map(|(_, column)| Target { name: column.name.clone(), expr: Expr::constant(Constant::Null, column.ty) })
             .collect();
         self.plain_query(Body::Values(bound), targets)
     }
@@ -274,11 +266,8 @@ impl Binder<'_> {
         let query = self.query(source, None, false)?;
         self.check_width(insert, query.visible)?;
         if query.visible > columns.len() {
-            return Err(Error::statement(
-                sqlstate::SYNTAX_ERROR,
-                "INSERT has more expressions than target columns",
-            )
-            .at(self.position(at)));
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "INSERT has more expressions than target columns")
+                .at(self.position(at)));
         }
         // Another query around it casts the values and adds the defaults.
         let relation = query.output;
@@ -319,8 +308,7 @@ impl Binder<'_> {
 
     fn plain_query(&mut self, body: Body, targets: Vec<Target>) -> Result<Query> {
         let columns = targets.iter().map(|target| (target.name.clone(), target.expr.ty)).collect();
-        let output =
-            self.relation(Relation { name: String::new(), columns, source: Source::Computed }, 0)?;
+        let output = self.relation(Relation { name: String::new(), columns, source: Source::Computed }, 0)?;
         let visible = targets.len();
         Ok(Query { body, output, targets, visible, ..Query::empty() })
     }
@@ -370,11 +358,7 @@ impl Binder<'_> {
     }
 
     /// Binds an expression that is stored with a table.
-    fn stored<T>(
-        &mut self,
-        text: &str,
-        bind: impl FnOnce(&mut Self, &ast::Expr<'_>) -> Result<T>,
-    ) -> Result<T> {
+    fn stored<T>(&mut self, text: &str, bind: impl FnOnce(&mut Self, &ast::Expr<'_>) -> Result<T>) -> Result<T> {
         let text = self.bump.alloc_str(text);
         let expr = parser::parse_expr(text, self.bump)?;
         // The stored text has no slots, and places in it mean nothing to the user.
@@ -524,8 +508,7 @@ impl Binder<'_> {
         match found {
             Some(index) => Ok(Some(index.oid)),
             None => {
-                let message =
-                    "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+                let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
                 Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message))
             }
         }
@@ -535,9 +518,7 @@ impl Binder<'_> {
 /// The rows of a `VALUES` that has nothing around it.
 fn plain_values<'a>(query: &ast::Query<'a>) -> Option<&'a [&'a [ast::Expr<'a>]]> {
     match query.body {
-        ast::Body::Values(rows)
-            if query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none() =>
-        {
+        ast::Body::Values(rows) if query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none() => {
             Some(rows)
         }
         _ => None,

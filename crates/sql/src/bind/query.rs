@@ -80,10 +80,7 @@ impl Binder<'_> {
     fn forwarded(&self, relation: RelationId, count: usize) -> Vec<Target> {
         let columns = self.bound.relations[relation as usize].columns.iter().take(count).enumerate();
         columns
-            .map(|(index, (name, ty))| Target {
-                name: name.clone(),
-                expr: Expr::column(relation, index as u16, *ty),
-            })
+            .map(|(index, (name, ty))| Target { name: name.clone(), expr: Expr::column(relation, index as u16, *ty) })
             .collect()
     }
 
@@ -113,9 +110,7 @@ impl Binder<'_> {
                 None => {
                     return Err(Error::unsupported("invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
                         .detail("Only result column names can be used, not expressions or functions.")
-                        .hint(
-                            "Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
-                        )
+                        .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.")
                         .at(self.position(item.expr.at)));
                 }
             };
@@ -180,8 +175,9 @@ impl Binder<'_> {
                     columns.len(),
                     table.columns.len()
                 );
-                return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message)
-                    .at(self.position(table.name.at)));
+                return Err(
+                    Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(table.name.at))
+                );
             }
             for ((name, _), new) in columns.iter_mut().zip(table.columns) {
                 *name = new.text.to_owned();
@@ -284,8 +280,7 @@ impl Binder<'_> {
         let mut types = Vec::with_capacity(width);
         for column in 0..width {
             let oids: Vec<Oid> = queries.iter().map(|query| query.targets[column].expr.ty.oid).collect();
-            let oid =
-                crate::types::resolve::common_type(&oids, word).map_err(|error| error.at(self.position(at)))?;
+            let oid = crate::types::resolve::common_type(&oids, word).map_err(|error| error.at(self.position(at)))?;
             let modifiers: Vec<i32> = queries.iter().map(|query| query.targets[column].expr.ty.typmod).collect();
             let same = oids.iter().all(|&other| other == oid) && modifiers.windows(2).all(|pair| pair[0] == pair[1]);
             types.push(Type { oid, typmod: if same { modifiers[0] } else { -1 } });
@@ -297,8 +292,7 @@ impl Binder<'_> {
             Some(first) => first.targets.iter().zip(&types).map(|(target, ty)| (target.name.clone(), *ty)).collect(),
             None => Vec::new(),
         };
-        let relation =
-            self.relation(Relation { name: String::new(), columns, source: Source::Computed }, at)?;
+        let relation = self.relation(Relation { name: String::new(), columns, source: Source::Computed }, at)?;
         targets.extend(self.forwarded(relation, width));
         Ok((Body::Operation { operation, all, operands: queries, relation }, targets))
     }
@@ -358,10 +352,8 @@ impl Binder<'_> {
             conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
         }
         // The grouping's relation is made in any case: aggregates refer to it before it is known whether there is one.
-        let relation = self.relation(
-            Relation { name: String::new(), columns: Vec::new(), source: Source::Computed },
-            select.at,
-        )?;
+        let relation =
+            self.relation(Relation { name: String::new(), columns: Vec::new(), source: Source::Computed }, select.at)?;
         let outer = self.grouping.replace(Collected { relation, aggregates: Vec::new() });
         let bound = self.select_rest(query, select, from, filter, &scope, resolve, relation);
         self.grouping = outer;
@@ -404,8 +396,9 @@ impl Binder<'_> {
             let target = self.order_target(&item.expr, &mut targets, visible, scope)?;
             if target >= visible && matches!(select.distinct, Distinct::All) {
                 let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-                return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message)
-                    .at(self.position(item.expr.at)));
+                return Err(
+                    Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(item.expr.at))
+                );
             }
             order_by.push(sort_key(item, target));
         }
@@ -517,8 +510,9 @@ impl Binder<'_> {
                     match found {
                         Some(other) if targets[other as usize].expr != target.expr => {
                             let message = format!("{clause} \"{}\" is ambiguous", name.text);
-                            return Err(Error::statement(sqlstate::AMBIGUOUS_COLUMN, message)
-                                .at(self.position(expr.at)));
+                            return Err(
+                                Error::statement(sqlstate::AMBIGUOUS_COLUMN, message).at(self.position(expr.at))
+                            );
                         }
                         Some(_) => {}
                         None => found = Some(index as u32),
@@ -553,9 +547,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr> {
         let by_column = match expr.kind {
-            ast::ExprKind::Column([name]) => {
-                scope.namespace.columns.iter().any(|column| column.name == name.text)
-            }
+            ast::ExprKind::Column([name]) => scope.namespace.columns.iter().any(|column| column.name == name.text),
             _ => false,
         };
         let key = match by_column {
@@ -648,8 +640,7 @@ impl Binder<'_> {
             }
             for name in clause.tables {
                 if !scope.namespace.items.iter().any(|item| item.name == name.text && item.is_table) {
-                    let message =
-                        format!("relation \"{}\" in {words} clause not found in FROM clause", name.text);
+                    let message = format!("relation \"{}\" in {words} clause not found in FROM clause", name.text);
                     return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(name.at)));
                 }
             }

@@ -65,7 +65,9 @@ impl Namespace {
     }
 
     fn check_name(&self, item: &Item) -> Result<()> {
-        let same = |other: &&Item| other.name == item.name && (other.schema == item.schema || !other.is_table || !item.is_table);
+        let same = |other: &&Item| {
+            other.name == item.name && (other.schema == item.schema || !other.is_table || !item.is_table)
+        };
         if !item.name.is_empty() && self.items.iter().any(|other| same(&other)) {
             let message = format!("table name \"{}\" specified more than once", item.name);
             return Err(Error::statement(sqlstate::DUPLICATE_ALIAS, message));

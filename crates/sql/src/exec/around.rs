@@ -98,7 +98,8 @@ impl Around<'_> {
                         check_readable(id, true)?;
                         // What this very statement has set counts already.
                         let requests = self.requests.borrow();
-                        let set = requests.iter().rev().find(|request| lookup(&request.name).is_ok_and(|set| set == id));
+                        let set =
+                            requests.iter().rev().find(|request| lookup(&request.name).is_ok_and(|set| set == id));
                         if let Some(request) = set {
                             let value = base::settings::parse(id, &request.value)?;
                             return text(&base::settings::show(id, value.as_ref()));
@@ -121,9 +122,7 @@ impl Around<'_> {
                 None => self.index_is_visible(oid(0))?,
             },
             Op::TypeIsVisible => table::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
-            Op::FunctionIsVisible => {
-                crate::types::function::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true))
-            }
+            Op::FunctionIsVisible => crate::types::function::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
             Op::RoleName => match oid(0) {
                 schema::BOOTSTRAP_ROLE => return text(cluster::SUPERUSER),
                 other => return text(&format!("unknown (OID={other})")),

@@ -9,11 +9,11 @@
 //! 2. `DO UPDATE` changes a row once: a second time is an error (`21000`).
 //! 3. At `REPEATABLE READ` a row that the transaction does not see cannot be changed or passed over (`40001`).
 
+use super::Exec;
 use super::modify::ModifyState;
 use super::stored::{load_row, no_tables};
 use super::target::{Target, encode_key};
 use super::value::Value;
-use super::Exec;
 use crate::plan::blob::At;
 use crate::plan::record::ConflictRecord;
 use base::{Error, Kind, Result, sqlstate};
@@ -34,11 +34,8 @@ enum Settled {
 
 #[cold]
 fn twice() -> Error {
-    Error::statement(
-        sqlstate::CARDINALITY_VIOLATION,
-        "ON CONFLICT DO UPDATE command cannot affect row a second time",
-    )
-    .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+    Error::statement(sqlstate::CARDINALITY_VIOLATION, "ON CONFLICT DO UPDATE command cannot affect row a second time")
+        .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 }
 
 impl Exec<'_> {
@@ -86,12 +83,7 @@ impl Exec<'_> {
     }
 
     /// A row that is there now and has a key of the new one, in an index that settles conflicts.
-    fn row_in_the_way(
-        &mut self,
-        target: &Target,
-        conflict: &ConflictRecord,
-        values: &[Value],
-    ) -> Result<Option<Tid>> {
+    fn row_in_the_way(&mut self, target: &Target, conflict: &ConflictRecord, values: &[Value]) -> Result<Option<Tid>> {
         let snapshot = self.latest()?;
         let found = self.visible_duplicate(target, conflict, values, &snapshot);
         self.release(snapshot);
@@ -229,9 +221,7 @@ impl Exec<'_> {
         let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
         match target.heap.update(&mut writer, tid, &self.row_bytes, changes)? {
             Outcome::Done { tid, hot } => {
-                if !hot
-                    && let Some(duplicate) = self.enter_row(&target, &new, tid)?
-                {
+                if !hot && let Some(duplicate) = self.enter_row(&target, &new, tid)? {
                     return Err(self.duplicate_key(&target, duplicate.index, &new));
                 }
             }

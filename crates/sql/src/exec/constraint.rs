@@ -25,8 +25,9 @@ impl Exec<'_> {
                     bytes.text(At(name)),
                     bytes.text(At(target.record.name))
                 );
-                return Err(Error::statement(sqlstate::NOT_NULL_VIOLATION, message)
-                    .detail(self.failing_row(target, values)));
+                return Err(
+                    Error::statement(sqlstate::NOT_NULL_VIOLATION, message).detail(self.failing_row(target, values))
+                );
             }
         }
         Ok(())
@@ -49,8 +50,9 @@ impl Exec<'_> {
                     bytes.text(At(target.record.name)),
                     bytes.text(At(check.name))
                 );
-                return Err(Error::statement(sqlstate::CHECK_VIOLATION, message)
-                    .detail(self.failing_row(target, values)));
+                return Err(
+                    Error::statement(sqlstate::CHECK_VIOLATION, message).detail(self.failing_row(target, values))
+                );
             }
         }
         Ok(())
@@ -63,18 +65,12 @@ impl Exec<'_> {
         let index = &target.indexes[index];
         let columns: Vec<u16> = index.columns.iter().map(|(column, _)| *column).collect();
         let key = self.shown_key(target, &columns, |at| self.memory.datum(values[usize::from(columns[at])]));
-        let message =
-            format!("duplicate key value violates unique constraint \"{}\"", bytes.text(index.name));
+        let message = format!("duplicate key value violates unique constraint \"{}\"", bytes.text(index.name));
         Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!("Key {key} already exists."))
     }
 
     /// `(a, b)=(1, 2)`: columns of a table with values.
-    pub(super) fn shown_key<'d>(
-        &self,
-        target: &Target,
-        columns: &[u16],
-        value: impl Fn(usize) -> Datum<'d>,
-    ) -> String {
+    pub(super) fn shown_key<'d>(&self, target: &Target, columns: &[u16], value: impl Fn(usize) -> Datum<'d>) -> String {
         let bytes = self.plan.bytes;
         let names = bytes.list(At(target.record.names));
         let shown: Vec<&str> = columns.iter().map(|&column| bytes.text(At(names.get(column.into())))).collect();

@@ -406,8 +406,7 @@ impl Exec<'_> {
         }
         let op = number::op(op).ok_or_else(|| broken("an unknown operation"))?;
         let result = {
-            let arguments: Vec<Datum<'_>> =
-                self.stack[start..].iter().map(|value| self.memory.datum(*value)).collect();
+            let arguments: Vec<Datum<'_>> = self.stack[start..].iter().map(|value| self.memory.datum(*value)).collect();
             match self.around.external(op, &arguments, &self.arena)? {
                 Datum::Bytes(bytes) => {
                     self.spare.clear();
@@ -459,7 +458,10 @@ impl Exec<'_> {
     fn array_of_arrays(&mut self, element: Oid, count: usize) -> Result<()> {
         let start = self.stack.len() - count;
         let mismatch = || {
-            Error::statement(sqlstate::INVALID_PARAMETER_VALUE, "multidimensional arrays must have array expressions with matching dimensions")
+            Error::statement(
+                sqlstate::INVALID_PARAMETER_VALUE,
+                "multidimensional arrays must have array expressions with matching dimensions",
+            )
         };
         let bytes = {
             let mut inner: Option<Vec<Dimension>> = None;

@@ -198,7 +198,8 @@ impl Exec<'_> {
                 }
                 state.probe = key;
                 // Computed keys lie in the scratch area, which stays until this outer row is done with.
-                if state.candidate == NONE || !state.probe.iter().any(|value| super::value::Memory::is_scratch(*value)) {
+                if state.candidate == NONE || !state.probe.iter().any(|value| super::value::Memory::is_scratch(*value))
+                {
                     self.memory.scratch.truncate(scratch);
                 } else {
                     let mut kept = std::mem::take(&mut state.probe);

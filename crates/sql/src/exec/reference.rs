@@ -33,18 +33,9 @@ use storage::txn::Strength;
 /// What is left to be checked at a statement's end.
 pub(super) enum Pending {
     /// A row refers to another one.
-    Refers {
-        table: At,
-        reference: At,
-        key: Vec<u8>,
-    },
+    Refers { table: At, reference: At, key: Vec<u8> },
     /// A row that others may refer to is gone, or has another key now.
-    Gone {
-        table: At,
-        reference: At,
-        key: Vec<u8>,
-        new: Option<Vec<u8>>,
-    },
+    Gone { table: At, reference: At, key: Vec<u8>, new: Option<Vec<u8>> },
 }
 
 /// A check of this column comes from `pg_constraint`.
@@ -126,9 +117,7 @@ impl Exec<'_> {
             if columns.iter().any(|column| values[column as usize].is_null()) {
                 continue;
             }
-            let key = self.key_of(target, &reference, |exec, column| {
-                exec.memory.datum(values[usize::from(column)])
-            })?;
+            let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(values[usize::from(column)]))?;
             if reference.other == target.record.oid {
                 self.pending.push_back(Pending::Refers { table: target.at, reference: At(at), key });
             } else {
@@ -163,9 +152,7 @@ impl Exec<'_> {
                 continue;
             }
             let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(old(exec, column)))?;
-            let new = self.key_of(target, &reference, |exec, column| {
-                exec.memory.datum(values[usize::from(column)])
-            })?;
+            let new = self.key_of(target, &reference, |exec, column| exec.memory.datum(values[usize::from(column)]))?;
             self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: Some(new) });
         }
         self.references_of_new(target, assigned, values, has_changed)
@@ -392,7 +379,11 @@ impl Exec<'_> {
                 return self.change_along(reference, &rows, action == SET_NULL, new.as_deref());
             }
             NO_ACTION | RESTRICT => {}
-            _ => return Err(Error::unsupported("ON DELETE SET DEFAULT and ON UPDATE SET DEFAULT are not supported yet")),
+            _ => {
+                return Err(Error::unsupported(
+                    "ON DELETE SET DEFAULT and ON UPDATE SET DEFAULT are not supported yet",
+                ));
+            }
         }
         // Another row may have the key by now.
         if action == NO_ACTION && self.has_successor(target, reference, &columns, &kinds, &values)? {
@@ -502,9 +493,9 @@ impl Exec<'_> {
                 new[usize::from(column)] = self.memory.to_parameters(value(at))?;
             }
             self.check_not_null(target, &new)?;
-            let assigned = columns.iter().fold(0u32, |mask, &column| {
-                if column < u32::BITS as u16 { mask | 1 << column } else { u32::MAX }
-            });
+            let assigned = columns
+                .iter()
+                .fold(0u32, |mask, &column| if column < u32::BITS as u16 { mask | 1 << column } else { u32::MAX });
             let changed = |exec: &Self, column: u16| {
                 let at = usize::from(column);
                 !exec.same(target.kind(column), old[at], new[at])
@@ -517,9 +508,7 @@ impl Exec<'_> {
             let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
             match target.heap.update(&mut writer, tid, &bytes, changes)? {
                 Outcome::Done { tid, hot } => {
-                    if !hot
-                        && let Some(duplicate) = self.enter_row(target, &new, tid)?
-                    {
+                    if !hot && let Some(duplicate) = self.enter_row(target, &new, tid)? {
                         return Err(self.duplicate_key(target, duplicate.index, &new));
                     }
                     return self.after_update(target, assigned, &new, changed, |_, column| old[usize::from(column)]);

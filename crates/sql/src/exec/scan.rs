@@ -171,10 +171,7 @@ impl Exec<'_> {
                 };
                 let (next, end, step) = (number(0), number(1), number(2));
                 if step == 0 {
-                    return Err(Error::statement(
-                        sqlstate::INVALID_PARAMETER_VALUE,
-                        "step size cannot equal zero",
-                    ));
+                    return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, "step size cannot equal zero"));
                 }
                 Ok(Some(FunctionState::Series { next: Some(next), end, step, row: 0 }))
             }

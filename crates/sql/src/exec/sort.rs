@@ -24,12 +24,7 @@ pub(super) struct SortKey {
 
 impl SortKey {
     pub(super) fn new(place: usize, kind: u32, direction: u32) -> SortKey {
-        SortKey {
-            place,
-            kind: number::kind(kind),
-            descending: direction & 1 != 0,
-            nulls_first: direction & 2 != 0,
-        }
+        SortKey { place, kind: number::kind(kind), descending: direction & 1 != 0, nulls_first: direction & 2 != 0 }
     }
 }
 

@@ -62,9 +62,7 @@ pub(super) struct KeySet {
 impl Exec<'_> {
     /// Saves registers in `rows`, with their bytes in a buffer.
     pub(super) fn save(&mut self, rows: &mut Rows, registers: List<'_>, buffer: u32) -> Result<()> {
-        rows.values
-            .try_reserve(rows.width)
-            .map_err(|_| refused(rows.width * size_of::<Value>()))?;
+        rows.values.try_reserve(rows.width).map_err(|_| refused(rows.width * size_of::<Value>()))?;
         for register in registers.iter() {
             let value = self.memory.keep(self.registers[register as usize], buffer)?;
             rows.values.push(value);

@@ -54,11 +54,8 @@ pub(super) struct Duplicate {
 pub(super) fn index_columns(list: List<'_>) -> Vec<(u16, KeyColumn)> {
     list.groups::<3>()
         .map(|[column, kind, direction]| {
-            let key = KeyColumn {
-                kind: number::kind(kind),
-                descending: direction & 1 == 1,
-                nulls_first: direction & 2 == 2,
-            };
+            let key =
+                KeyColumn { kind: number::kind(kind), descending: direction & 1 == 1, nulls_first: direction & 2 == 2 };
             (column as u16, key)
         })
         .collect()

@@ -208,9 +208,8 @@ impl<'p> List<'p> {
     #[inline]
     pub fn groups<const N: usize>(self) -> impl ExactSizeIterator<Item = [u32; N]> + Clone + 'p {
         let groups = self.count as usize / N;
-        (0..groups).map(move |group| {
-            std::array::from_fn(|index| self.bytes.word(self.at + 4 * (group * N + index) as u32))
-        })
+        (0..groups)
+            .map(move |group| std::array::from_fn(|index| self.bytes.word(self.at + 4 * (group * N + index) as u32)))
     }
 }
 

@@ -117,7 +117,8 @@ impl StatementCache {
             return None;
         }
         let first = at + HEADER_WORDS;
-        let same = key.chunks(8).zip(&words[first..first + key_words]).all(|(part, word)| pack(part) == word.load(Relaxed));
+        let same =
+            key.chunks(8).zip(&words[first..first + key_words]).all(|(part, word)| pack(part) == word.load(Relaxed));
         if !same {
             return None;
         }

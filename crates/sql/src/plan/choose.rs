@@ -15,7 +15,7 @@ use super::path::{best_index, ordered, plain_keys, scan};
 use super::tree::{CommonTree, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
 use crate::bind::expr::common_kind;
 use crate::bind::tree::{
-    Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, RelationId, Relation,
+    Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, Relation, RelationId,
     Root, Select, Source, SubplanKind,
 };
 use crate::bind::walk::relations_in;
@@ -41,8 +41,7 @@ pub fn choose(bound: &mut Bound, root: Root, catalog: &Catalog<'_>) -> Result<Tr
     }
     let (root, kind, columns) = match root {
         Root::Query(query) => {
-            let names: Vec<String> =
-                query.targets[..query.visible].iter().map(|target| target.name.clone()).collect();
+            let names: Vec<String> = query.targets[..query.visible].iter().map(|target| target.name.clone()).collect();
             let output = query.output;
             let node = planner.query(*query, &Relations::new())?;
             (node, StatementKind::Select, columns(names, output))
@@ -61,11 +60,7 @@ pub fn choose(bound: &mut Bound, root: Root, catalog: &Catalog<'_>) -> Result<Tr
 }
 
 fn columns(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
-    names
-        .into_iter()
-        .enumerate()
-        .map(|(index, name)| (name, Column { relation, column: index as u16 }))
-        .collect()
+    names.into_iter().enumerate().map(|(index, name)| (name, Column { relation, column: index as u16 })).collect()
 }
 
 struct Planner<'p> {
@@ -212,10 +207,8 @@ impl Planner<'_> {
                 node = Node::Sort { child: Box::new(node), keys: keys.clone(), bound: None };
                 sorted = true;
             }
-            let keys = distinct
-                .into_iter()
-                .map(|index| (result(index), table::kind(types[usize::from(index)].oid)))
-                .collect();
+            let keys =
+                distinct.into_iter().map(|index| (result(index), table::kind(types[usize::from(index)].oid))).collect();
             node = Node::Distinct { child: Box::new(node), keys };
         }
         if !sorted && in_order(&mut node, &keys, limit.is_some()) {
@@ -246,14 +239,12 @@ impl Planner<'_> {
         relation: RelationId,
         pending: &Relations,
     ) -> Result<Node> {
-        let types: Vec<Type> =
-            self.bound.relations[relation as usize].columns.iter().map(|(_, ty)| *ty).collect();
+        let types: Vec<Type> = self.bound.relations[relation as usize].columns.iter().map(|(_, ty)| *ty).collect();
         let mut children = Vec::with_capacity(operands.len());
         for operand in operands {
             let output = operand.output;
             let child = self.query(operand, pending)?;
-            let targets =
-                types.iter().enumerate().map(|(index, ty)| Expr::column(output, index as u16, *ty)).collect();
+            let targets = types.iter().enumerate().map(|(index, ty)| Expr::column(output, index as u16, *ty)).collect();
             children.push(Node::Project { child: Box::new(child), relation, targets });
         }
         let keys: Vec<(Expr, Kind)> = types
@@ -402,7 +393,9 @@ impl Planner<'_> {
         // Among tables of users the smallest comes first; of anything else nothing is known.
         let first = ties.clone().next().unwrap_or(0);
         match ties.clone().all(|index| stored(&factors[index])) {
-            true => ties.min_by(|left, right| rows(&factors[*left]).total_cmp(&rows(&factors[*right]))).unwrap_or(first),
+            true => {
+                ties.min_by(|left, right| rows(&factors[*left]).total_cmp(&rows(&factors[*right]))).unwrap_or(first)
+            }
             false => first,
         }
     }

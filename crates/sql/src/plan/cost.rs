@@ -66,8 +66,12 @@ impl Guess<'_> {
         relation: RelationId,
         conditions: impl Iterator<Item = &'x Expr> + Clone,
     ) -> f64 {
-        let equal: BTreeSet<u16> =
-            conditions.clone().filter_map(equal_column).filter(|column| column.relation == relation).map(|column| column.column).collect();
+        let equal: BTreeSet<u16> = conditions
+            .clone()
+            .filter_map(equal_column)
+            .filter(|column| column.relation == relation)
+            .map(|column| column.column)
+            .collect();
         let is_single = |index: &crate::catalog::definition::IndexDef| {
             index.unique && index.columns.iter().all(|part| equal.contains(&part.column))
         };
@@ -133,7 +137,8 @@ impl Guess<'_> {
     /// How many values an expression has among so many rows.
     fn distinct(&self, expr: &Expr, rows: f64) -> f64 {
         if let ExprKind::Column(column) = expr.kind
-            && let Some(Source::Table(table)) = self.bound.relations.get(column.relation as usize).map(|found| &found.source)
+            && let Some(Source::Table(table)) =
+                self.bound.relations.get(column.relation as usize).map(|found| &found.source)
         {
             let is_key = |index: &crate::catalog::definition::IndexDef| {
                 index.unique && index.columns.len() == 1 && index.columns[0].column == column.column
@@ -195,7 +200,13 @@ fn share_of(expr: &Expr) -> f64 {
         ExprKind::And(items) => items.iter().map(share_of).product(),
         ExprKind::Or(items) => items.iter().map(share_of).fold(0.0, |sum, share| sum + share - sum * share),
         ExprKind::Not(operand) => 1.0 - share_of(operand),
-        ExprKind::IsNull(_, negated) => if *negated { 1.0 - SELDOM } else { SELDOM },
+        ExprKind::IsNull(_, negated) => {
+            if *negated {
+                1.0 - SELDOM
+            } else {
+                SELDOM
+            }
+        }
         _ => HALF,
     }
 }

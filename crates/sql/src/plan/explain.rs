@@ -239,10 +239,12 @@ impl Printer<'_> {
             ExprKind::Constant(value) => constant(value, expr.ty),
             ExprKind::Slot(slot) => format!("${{{slot}}}"),
             ExprKind::Untyped(number) => format!("${}", number + 1),
-            ExprKind::Parameter(index) => match self.bound.parameters.get(usize::from(*index)).map(|found| found.origin) {
-                Some(crate::bind::tree::Origin::Client(number)) => format!("${}", number + 1),
-                _ => format!("${{{index}}}"),
-            },
+            ExprKind::Parameter(index) => {
+                match self.bound.parameters.get(usize::from(*index)).map(|found| found.origin) {
+                    Some(crate::bind::tree::Origin::Client(number)) => format!("${}", number + 1),
+                    _ => format!("${{{index}}}"),
+                }
+            }
             ExprKind::Column(column) => self.column(*column),
             ExprKind::Call(call) => match (call.operator, call.arguments.as_slice()) {
                 (true, [left, right]) => {
@@ -283,12 +285,9 @@ impl Printer<'_> {
                 format!("{}({})", if *greatest { "GREATEST" } else { "LEAST" }, self.list(items, ", "))
             }
             ExprKind::Array(items) | ExprKind::ArrayOfArrays(items) => format!("ARRAY[{}]", self.list(items, ", ")),
-            ExprKind::Quantified { all, left, array, name, .. } => format!(
-                "({} {name} {} ({}))",
-                self.expr(left),
-                if *all { "ALL" } else { "ANY" },
-                self.expr(array)
-            ),
+            ExprKind::Quantified { all, left, array, name, .. } => {
+                format!("({} {name} {} ({}))", self.expr(left), if *all { "ALL" } else { "ANY" }, self.expr(array))
+            }
             ExprKind::Cast(operand, ..) => format!("({})::{}", self.expr(operand), typmod::format_type(expr.ty)),
             ExprKind::Subplan(number) => {
                 let exists = matches!(

@@ -143,12 +143,14 @@ impl<'p> Plan<'p> {
     pub fn columns(self) -> impl ExactSizeIterator<Item = ResultColumn<'p>> + Clone + 'p {
         let bytes = self.bytes;
         let words = bytes.list(At(self.header().columns));
-        words.groups::<{ ColumnRecord::WORDS }>().map(move |[name, table, number, oid, typmod, register]| ResultColumn {
-            name: bytes.text(At(name)),
-            table: Oid(table),
-            number: number as i16,
-            ty: Type { oid: Oid(oid), typmod: typmod as i32 },
-            register: register as u16,
+        words.groups::<{ ColumnRecord::WORDS }>().map(move |[name, table, number, oid, typmod, register]| {
+            ResultColumn {
+                name: bytes.text(At(name)),
+                table: Oid(table),
+                number: number as i16,
+                ty: Type { oid: Oid(oid), typmod: typmod as i32 },
+                register: register as u16,
+            }
         })
     }
 }

@@ -151,9 +151,9 @@ pub(super) fn scan(
 pub(super) fn ordered(node: &mut Node, keys: &[(Column, bool, bool)], whole: bool) -> bool {
     match node {
         Node::Filter { child, .. } => ordered(child, keys, whole),
-        Node::NestedLoop { join: JoinType::Inner | JoinType::Left | JoinType::Semi | JoinType::Anti, outer, .. } => {
-            ordered(outer, keys, whole)
-        }
+        Node::NestedLoop {
+            join: JoinType::Inner | JoinType::Left | JoinType::Semi | JoinType::Anti, outer, ..
+        } => ordered(outer, keys, whole),
         Node::IndexScan(scan) => {
             let Some(index) = scan.table.index(scan.index) else { return false };
             // One row is in any order, if nothing of it is asked but its own columns.
@@ -166,9 +166,10 @@ pub(super) fn ordered(node: &mut Node, keys: &[(Column, bool, bool)], whole: boo
             true
         }
         Node::SeqScan { relation, alias, table, filter } if whole => {
-            let found = table.indexes.iter().find_map(|index| {
-                gives_order(index, *relation, 0, keys).map(|backward| (index.oid, backward))
-            });
+            let found = table
+                .indexes
+                .iter()
+                .find_map(|index| gives_order(index, *relation, 0, keys).map(|backward| (index.oid, backward)));
             let Some((index, backward)) = found else { return false };
             *node = Node::IndexScan(Box::new(IndexScan {
                 relation: *relation,

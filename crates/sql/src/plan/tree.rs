@@ -106,15 +106,49 @@ pub struct Key {
 #[allow(missing_docs, reason = "see plan::record, which documents each field")]
 pub enum Node {
     Nothing,
-    Once { filter: Vec<Expr> },
-    Values { output: RelationId, rows: Vec<Vec<Expr>> },
-    Function { relation: RelationId, name: String, call: Expr, set: bool, ordinality: bool, filter: Vec<Expr> },
-    View { relation: RelationId, alias: String, table: Arc<TableDef>, filter: Vec<Expr> },
-    SeqScan { relation: RelationId, alias: String, table: Arc<TableDef>, filter: Vec<Expr> },
+    Once {
+        filter: Vec<Expr>,
+    },
+    Values {
+        output: RelationId,
+        rows: Vec<Vec<Expr>>,
+    },
+    Function {
+        relation: RelationId,
+        name: String,
+        call: Expr,
+        set: bool,
+        ordinality: bool,
+        filter: Vec<Expr>,
+    },
+    View {
+        relation: RelationId,
+        alias: String,
+        table: Arc<TableDef>,
+        filter: Vec<Expr>,
+    },
+    SeqScan {
+        relation: RelationId,
+        alias: String,
+        table: Arc<TableDef>,
+        filter: Vec<Expr>,
+    },
     IndexScan(Box<IndexScan>),
-    Filter { child: Box<Node>, condition: Vec<Expr> },
-    Project { child: Box<Node>, relation: RelationId, targets: Vec<Expr> },
-    NestedLoop { join: JoinType, outer: Box<Node>, inner: Box<Node>, condition: Vec<Expr> },
+    Filter {
+        child: Box<Node>,
+        condition: Vec<Expr>,
+    },
+    Project {
+        child: Box<Node>,
+        relation: RelationId,
+        targets: Vec<Expr>,
+    },
+    NestedLoop {
+        join: JoinType,
+        outer: Box<Node>,
+        inner: Box<Node>,
+        condition: Vec<Expr>,
+    },
     HashJoin {
         join: JoinType,
         outer: Box<Node>,
@@ -122,14 +156,46 @@ pub enum Node {
         keys: Vec<(Expr, Expr, Kind)>,
         condition: Vec<Expr>,
     },
-    Sort { child: Box<Node>, keys: Vec<Key>, bound: Option<Expr> },
-    Limit { child: Box<Node>, count: Option<Expr>, offset: Option<Expr> },
-    Aggregate { child: Box<Node>, grouping: Box<Grouping> },
-    Distinct { child: Box<Node>, keys: Vec<(Expr, Kind)> },
-    Append { relation: RelationId, children: Vec<Node> },
-    SetOperation { except: bool, all: bool, relation: RelationId, left: Box<Node>, right: Box<Node>, keys: Vec<(Expr, Kind)> },
-    Materialize { child: Box<Node> },
-    CommonScan { relation: RelationId, alias: String, common: u16, name: String, filter: Vec<Expr> },
+    Sort {
+        child: Box<Node>,
+        keys: Vec<Key>,
+        bound: Option<Expr>,
+    },
+    Limit {
+        child: Box<Node>,
+        count: Option<Expr>,
+        offset: Option<Expr>,
+    },
+    Aggregate {
+        child: Box<Node>,
+        grouping: Box<Grouping>,
+    },
+    Distinct {
+        child: Box<Node>,
+        keys: Vec<(Expr, Kind)>,
+    },
+    Append {
+        relation: RelationId,
+        children: Vec<Node>,
+    },
+    SetOperation {
+        except: bool,
+        all: bool,
+        relation: RelationId,
+        left: Box<Node>,
+        right: Box<Node>,
+        keys: Vec<(Expr, Kind)>,
+    },
+    Materialize {
+        child: Box<Node>,
+    },
+    CommonScan {
+        relation: RelationId,
+        alias: String,
+        common: u16,
+        name: String,
+        filter: Vec<Expr>,
+    },
     LockRows(Box<LockRows>),
     Modify(Box<Modify>),
 }
@@ -234,8 +300,7 @@ impl Node {
             | Node::Sort { child, .. }
             | Node::Limit { child, .. }
             | Node::Distinct { child, .. }
-            | Node::Materialize { child }
-            => child.produced(relations),
+            | Node::Materialize { child } => child.produced(relations),
             Node::LockRows(rows) => rows.child.produced(relations),
             Node::Aggregate { child, grouping } => {
                 relations.insert(grouping.relation);

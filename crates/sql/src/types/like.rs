@@ -8,8 +8,8 @@
 //! 2. The escape character is a backslash; [`translate_escape`] rewrites a pattern that has another one.
 //! 3. `ILIKE` is `LIKE` of both in lower case ([`lower`](super::text::lower)).
 
-use base::sqlstate::{INVALID_ESCAPE_CHARACTER, INVALID_ESCAPE_SEQUENCE};
 use super::text::characters;
+use base::sqlstate::{INVALID_ESCAPE_CHARACTER, INVALID_ESCAPE_SEQUENCE};
 use base::{Error, Result};
 
 #[cold]

@@ -80,7 +80,11 @@ mod tests {
             ("x1", "[[:digit:]]", false, true),
             ("", "", false, true),
         ] {
-            assert_eq!(matches(text.as_bytes(), pattern.as_bytes(), any_case, None).unwrap(), expected, "{text} {pattern}");
+            assert_eq!(
+                matches(text.as_bytes(), pattern.as_bytes(), any_case, None).unwrap(),
+                expected,
+                "{text} {pattern}"
+            );
         }
         let error = matches(b"a", b"(", false, None).unwrap_err();
         assert_eq!(error.sqlstate(), sqlstate::INVALID_REGULAR_EXPRESSION);

@@ -87,7 +87,9 @@ impl Encoder<'_> {
                 ));
             }
             ExprKind::Parameter(index) => code.step_half(Step::Parameter, *index),
-            ExprKind::Column(column) if column.column == TABLE_OID && self.new_row.is_some_and(|new| new.0 == column.relation) => {
+            ExprKind::Column(column)
+                if column.column == TABLE_OID && self.new_row.is_some_and(|new| new.0 == column.relation) =>
+            {
                 let table = self.new_row.map_or(0, |new| new.1.0);
                 self.constant(code, &Constant::Int(table.into()));
             }

@@ -129,8 +129,7 @@ impl Encoder<'_> {
                 ParameterRecord { oid, typmod, origin, index: index.into() }.to_words()
             })
             .collect();
-        let client_types: Vec<u32> =
-            self.bound.client_types.iter().map(|oid| oid.unwrap_or(Oid::TEXT).0).collect();
+        let client_types: Vec<u32> = self.bound.client_types.iter().map(|oid| oid.unwrap_or(Oid::TEXT).0).collect();
         let tables: Vec<u32> = self
             .bound
             .tables
@@ -257,9 +256,8 @@ impl Encoder<'_> {
     }
 
     fn common(&mut self, common: &tree::CommonTree) -> Result<At> {
-        let columns: Vec<Column> = (0..common.width as u16)
-            .map(|column| Column { relation: common.output, column })
-            .collect();
+        let columns: Vec<Column> =
+            (0..common.width as u16).map(|column| Column { relation: common.output, column }).collect();
         let needed = columns.iter().copied().collect();
         let root = self.node(&common.root, &needed)?;
         let mut registers = Vec::with_capacity(columns.len());

@@ -229,7 +229,8 @@ impl Encoder<'_> {
         for constraint in &table.constraints {
             if let ConstraintKind::ForeignKey(key) = &constraint.kind {
                 let Some(other) = find(others, key.table) else { continue };
-                let record = self.reference(&constraint.name, &other, &key.columns, &key.referenced, Some(key.index), key);
+                let record =
+                    self.reference(&constraint.name, &other, &key.columns, &key.referenced, Some(key.index), key);
                 let record = record.write(&mut self.plan);
                 references.push(record.0);
             }
@@ -379,11 +380,7 @@ pub(super) fn index_key(table: &TableDef, index: &IndexDef) -> Vec<u32> {
 /// Groups of column, kind and direction.
 fn index_columns(table: &TableDef, index: &IndexDef) -> Vec<u32> {
     let kind = |column: u16| table::kind(table.columns[usize::from(column)].ty.oid) as u32;
-    index
-        .columns
-        .iter()
-        .flat_map(|part| [u32::from(part.column), kind(part.column), direction(part)])
-        .collect()
+    index.columns.iter().flat_map(|part| [u32::from(part.column), kind(part.column), direction(part)]).collect()
 }
 
 /// Columns as bits; all bits where one does not fit.

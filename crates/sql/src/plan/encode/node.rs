@@ -4,7 +4,8 @@ use super::super::blob::At;
 use super::super::program::{Code, Step};
 use super::super::record::{
     Aggregate, AggregateRecord, Append, CommonScan, Distinct, Filter, FunctionScan, HashJoin, IndexScan, Limit,
-    LockRecord, LockRows, Materialize, NestedLoop, Nothing, Once, Project, SeqScan, SetOperation, Sort, Values, ViewScan,
+    LockRecord, LockRows, Materialize, NestedLoop, Nothing, Once, Project, SeqScan, SetOperation, Sort, Values,
+    ViewScan,
 };
 use super::super::tree::{self, Key, Node};
 use super::modification::{index_key, storage};
@@ -509,8 +510,7 @@ impl Encoder<'_> {
         }
         let mut aggregates = Vec::with_capacity(grouping.aggregates.len());
         for (index, call) in grouping.aggregates.iter().enumerate() {
-            let column =
-                Column { relation: grouping.relation, column: (grouping.keys.len() + index) as u16 };
+            let column = Column { relation: grouping.relation, column: (grouping.keys.len() + index) as u16 };
             if !needed.contains(&column) {
                 continue;
             }
@@ -520,10 +520,7 @@ impl Encoder<'_> {
                 .order_by
                 .iter()
                 .flat_map(|(expr, descending, nulls_first)| {
-                    [
-                        table::kind(expr.ty.oid) as u32,
-                        u32::from(*descending) + 2 * u32::from(*nulls_first),
-                    ]
+                    [table::kind(expr.ty.oid) as u32, u32::from(*descending) + 2 * u32::from(*nulls_first)]
                 })
                 .collect();
             let record = AggregateRecord {

@@ -107,8 +107,7 @@ fn concatenate<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
         return Ok(args[0]);
     }
     let incompatible = |detail: &str| {
-        Error::statement(base::sqlstate::ARRAY_SUBSCRIPT_ERROR, "cannot concatenate incompatible arrays")
-            .detail(detail)
+        Error::statement(base::sqlstate::ARRAY_SUBSCRIPT_ERROR, "cannot concatenate incompatible arrays").detail(detail)
     };
     let (a, b) = (first.dimensions(), second.dimensions());
     // Of the same depth, they are joined along the outermost dimension; one level apart, the smaller is one more item.

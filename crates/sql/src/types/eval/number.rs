@@ -1,10 +1,10 @@
 //! Integers, floats and numerics: arithmetic, functions, and the casts between them.
 
 use super::unknown;
-use base::sqlstate::{INVALID_ARGUMENT_FOR_LOGARITHM, INVALID_ARGUMENT_FOR_POWER_FUNCTION};
 use crate::types::numeric::Numeric;
 use crate::types::op::Op;
 use crate::types::{Datum, EvalCtx, float, int};
+use base::sqlstate::{INVALID_ARGUMENT_FOR_LOGARITHM, INVALID_ARGUMENT_FOR_POWER_FUNCTION};
 use base::{Error, Result, sqlstate};
 
 const INT2: (i64, i64) = (i16::MIN as i64, i16::MAX as i64);
