@@ -19,7 +19,7 @@
 //!
 //! Rules
 //! 1. A row is what the registers hold, until the node is asked for the next one.
-//! 2. Every few hundred rows the executor looks for interrupts and lets others run ([`Exec::breathe`]).
+//! 2. Every few hundred rows the executor looks for interrupts and lets others run ([`breathe`]).
 //! 3. Memory that grows with data is asked for, never assumed: a refusal is `53200`.
 
 pub mod access;
