@@ -10,8 +10,13 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use support::script::Script;
-use support::server::{MODELS, Server};
+use support::server::{MODELS, Model, Server};
+
+/// How many servers run scripts at the same time.
+const AT_ONCE: usize = 3;
 
 fn scripts(below: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = std::fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -39,36 +44,51 @@ fn scripts_give_the_same_answers_in_every_model() {
         against(&root, &paths, port.parse().expect("AGAINST is a port"), update);
         return;
     }
-    let mut failures = Vec::new();
-    let mut runs = 0;
+    let mut setups = Vec::new();
     for model in MODELS.iter().filter(|model| models.is_empty() || models.split(',').any(|one| one == model.name())) {
-        for moving in [false, true] {
-            let mut server = Server::start(*model, moving);
-            for path in &paths {
-                let script = Script::read(path);
-                let happened = script.run(&mut server);
-                runs += 1;
-                if happened != script.text && update {
-                    std::fs::write(path, &happened).unwrap();
-                } else if happened != script.text {
-                    let name = path.strip_prefix(&root).unwrap().display();
-                    let moving = if moving { ", moving" } else { "" };
-                    failures.push(format!(
-                        "{name} in {}{moving}:\n{}",
-                        model.name(),
-                        difference(&script.text, &happened)
-                    ));
+        setups.extend([(*model, false), (*model, true)]);
+    }
+    if update {
+        // One run writes; the others, in later calls, compare.
+        let (model, moving) = setups[0];
+        run(&root, &paths, model, moving, true);
+        println!("{} scripts written from {}", paths.len(), model.name());
+        return;
+    }
+    // Scripts wait more than they work.
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(&(model, moving)) = setups.get(next.fetch_add(1, Relaxed)) {
+                    let found = run(&root, &paths, model, moving, false);
+                    failures.lock().unwrap().extend(found);
                 }
-            }
-            server.stop();
-            if update {
-                // One run writes; the others, in later calls, compare.
-                println!("{} scripts written from {}", paths.len(), model.name());
-                return;
-            }
+            });
+        }
+    });
+    let (failures, runs) = (failures.into_inner().unwrap(), setups.len() * paths.len());
+    assert!(failures.is_empty(), "{} of {runs} script runs differ:\n\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Runs the scripts in a model; answers what differs, or writes what happens into the scripts.
+fn run(root: &Path, paths: &[PathBuf], model: Model, moving: bool, update: bool) -> Vec<String> {
+    let mut failures = Vec::new();
+    let mut server = Server::start(model, moving);
+    for path in paths {
+        let script = Script::read(path);
+        let happened = script.run(&mut server);
+        if happened != script.text && update {
+            std::fs::write(path, &happened).unwrap();
+        } else if happened != script.text {
+            let name = path.strip_prefix(root).unwrap().display();
+            let moving = if moving { ", moving" } else { "" };
+            failures.push(format!("{name} in {}{moving}:\n{}", model.name(), difference(&script.text, &happened)));
         }
     }
-    assert!(failures.is_empty(), "{} of {runs} script runs differ:\n\n{}", failures.len(), failures.join("\n"));
+    server.stop();
+    failures
 }
 
 /// Runs the scripts against a server that is there.
