@@ -1,7 +1,6 @@
 //! Coming in, in each execution model: with and without a password, and what is told to those who may not, or do not speak
 //! the protocol. Whatever one client does, another one is served.
 
-#[allow(dead_code)]
 mod support;
 
 use postgres::error::SqlState;

@@ -56,7 +56,7 @@ struct Database {
 /// A session's state between two requests; lies in its arena.
 enum State {
     /// It logs in.
-    Login(Login),
+    Login(ArenaBox<Login, ArenaRef>),
     /// It is in.
     In(ArenaBox<Connection, ArenaRef>),
     /// It is being served. Whoever closes it and finds this knows that what was served did not come to its end.
@@ -159,6 +159,12 @@ fn as_fatal(error: Error) -> Error {
     error.hint_text().map(str::to_string).into_iter().fold(fatal, Error::hint)
 }
 
+/// A value in a session's arena. Errors: `53200`.
+fn in_arena<T>(value: T, session: &Session) -> Result<ArenaBox<T, ArenaRef>> {
+    let refused = |_| Error::out_of_memory("a session's state", size_of::<T>());
+    ArenaBox::try_new_in(value, session.arena()).map_err(refused)
+}
+
 impl Database {
     /// Takes everything in the region that the server needs. Before the first engine.
     fn make(settings: Effective, roles: Roles) -> Result<Database> {
@@ -196,7 +202,8 @@ impl Database {
 
     fn go_on(&self, session: &mut Session) -> Result<Next> {
         if session.state::<State>().is_none() {
-            session.set_state(State::Login(Login::Begins(Negotiation::default())))?;
+            let login = in_arena(Login::Begins(Negotiation::default()), session)?;
+            session.set_state(State::Login(login))?;
             let patience = self.settings.micros(SettingId::AuthenticationTimeout) * 1000;
             session.shared().set_deadline(clock::now() + patience, Interrupt::Terminate);
         }
@@ -214,7 +221,7 @@ impl Database {
         next
     }
 
-    fn log_in(&self, session: &mut Session, mut login: Login) -> Result<(Result<Next>, State)> {
+    fn log_in(&self, session: &mut Session, mut login: ArenaBox<Login, ArenaRef>) -> Result<(Result<Next>, State)> {
         if let Some(interrupt) = session.shared().interrupt() {
             return Err(kernel::session::interrupt_error(interrupt));
         }
@@ -225,8 +232,7 @@ impl Database {
                 session.shared().clear_deadline();
                 let env = self.environment(session);
                 let connection = Connection::new(session, &env, self.activity, wishes.user(), &wishes.settings())?;
-                let refused = |_| Error::out_of_memory("a session's state", size_of::<Connection>());
-                let mut connection = ArenaBox::try_new_in(connection, session.arena()).map_err(refused)?;
+                let mut connection = in_arena(connection, session)?;
                 connection.greet(session, &env);
                 let next = connection.serve(session, &env);
                 Ok((next, State::In(connection)))
