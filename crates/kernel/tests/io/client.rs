@@ -72,6 +72,13 @@ impl Server {
         Client { stream: BufReader::new(stream) }
     }
 
+    /// The same, while the server may be on its way down and up again.
+    pub fn try_connect(&self) -> Option<Client> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Client { stream: BufReader::new(stream) })
+    }
+
     /// One question over a connection of its own.
     pub fn ask(&self, line: &str) -> String {
         self.connect().ask(line)

@@ -8,6 +8,7 @@ use kernel::session::{End, Next, Service, Session};
 use kernel::sync::{Latch, Mode, WaitList};
 use kernel::wait::{self, Event};
 use kernel::{engine, region};
+use std::io::Write;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -86,7 +87,10 @@ pub fn main(description: &str) -> i32 {
         assert!(io::read_small(FileName::CONTROL, 100)?.is_none());
         Ok(Lines)
     };
-    let status = kernel::supervisor::run(config, make, |_| println!("ready"));
+    let status = kernel::supervisor::run(config, make, |_| {
+        // After a restart nobody reads it any more.
+        let _ = writeln!(std::io::stdout(), "ready");
+    });
     status.unwrap_or_else(|error| {
         eprintln!("{error}");
         1
@@ -307,6 +311,7 @@ fn command(session: &mut Session, line: &str) -> Result<String> {
             Ok("ok".into())
         }
         "stats" => Ok(stats()),
+        "restarts" => Ok(format!("ok {}", kernel::supervisor::restarts())),
         other => Ok(format!("error what is {other}?")),
     }
 }
