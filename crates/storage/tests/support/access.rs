@@ -594,6 +594,7 @@ impl AccessService {
                 Ok(()) => drop(self.relations.commit(Durability::Waited)?),
                 Err(error) if error.kind() == base::Kind::Retry => {
                     retried += 1;
+                    eprintln!("note: a transfer is tried again: {error}: {}", error.detail_text().unwrap_or_default());
                     self.relations.abort();
                 }
                 Err(error) => return Err(error),

@@ -236,7 +236,7 @@ fn own(client: &mut Client<'_>, first: i64, round: u32, world: &Shared) {
     // What the answer says of the row as it was.
     let was_there = |state: &State| state.is_some();
     let possible: BTreeSet<State> = match (choice, answer.as_str()) {
-        (0, "none") | (1 | 2 | 3, "none") => before.iter().copied().filter(|state| !was_there(state)).collect(),
+        (0..=3, "none") => before.iter().copied().filter(|state| !was_there(state)).collect(),
         (0, text) if text.starts_with("row ") => {
             let found = numbers(text);
             before.iter().copied().filter(|state| *state == Some((found[0], found[1]))).collect()
