@@ -105,8 +105,9 @@ fn steady(setup: &Setup) {
     let all = done.load(SeqCst);
     println!("    {} transactions, then {}: {early:?} {late:?}", at_early, all - at_early);
     for (name, size) in &late {
-        // A few pages of luck are no growth.
-        let allowed = early[name] + early[name] / if full() { 20 } else { 4 } + 4;
+        // How many versions there are between two vacuums is a matter of how busy the machine is; of the thousands that were made, only
+        // those.
+        let allowed = early[name] + early[name] / 2 + 16;
         assert!(*size <= allowed, "{name}: {} at first, {size} later", early[name]);
     }
     // Three updates a transaction, all of them there.
