@@ -34,6 +34,8 @@ pub(super) struct ModifyState {
     pub(super) target: Rc<Target>,
     /// The new row.
     pub(super) new: Vec<Value>,
+    /// How many bytes of parameters there were before the first row: what rows put behind them goes with the next one.
+    pub(super) parameters: usize,
 }
 
 impl Exec<'_> {
@@ -47,11 +49,13 @@ impl Exec<'_> {
             _ => {
                 let record = Modify::read(self.plan.bytes, node);
                 let target = self.target(At(record.table))?;
-                Box::new(ModifyState { record, target, new: Vec::new() })
+                let parameters = self.memory.parameters.len();
+                Box::new(ModifyState { record, target, new: Vec::new(), parameters })
             }
         };
         while self.next(At(state.record.child))? {
             self.breath()?;
+            self.memory.parameters.truncate(state.parameters);
             let done = match state.record.operation {
                 INSERT => self.insert(&mut state)?,
                 UPDATE => self.update(&mut state)?,

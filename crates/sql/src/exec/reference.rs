@@ -437,8 +437,10 @@ impl Exec<'_> {
         let target = self.target(At(reference.table))?;
         let columns: Vec<u16> =
             self.plan.bytes.list(At(reference.other_columns)).iter().map(|column| column as u16).collect();
+        let parameters = self.memory.parameters.len();
         for &tid in rows {
             self.breath()?;
+            self.memory.parameters.truncate(parameters);
             self.with_latest(true, |exec, snapshot| {
                 // The statement's own number, so that what it changes now is behind it when it ends.
                 let Some(tables) = &exec.tables else { return Err(no_tables()) };
