@@ -14,6 +14,7 @@ use super::{Binder, KnownCommon};
 use crate::parser::ast::{self, Distinct, SelectItem, SetOperation, SortItem};
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
+use crate::types::function;
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 
@@ -341,6 +342,9 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
         resolve: bool,
     ) -> Result<Query> {
+        if let Some((at, name)) = lone_set(select) {
+            return self.select_from_set(query, select, (at, name), parent, resolve);
+        }
         let (from, namespace) = self.from(select.from, parent)?;
         let scope = Scope { namespace: &namespace, parent };
         let mut filter = Vec::new();
@@ -358,6 +362,31 @@ impl Binder<'_> {
         let bound = self.select_rest(query, select, from, filter, &scope, resolve, relation);
         self.grouping = outer;
         bound
+    }
+
+    /// `SELECT f(a) FROM t` with a function that returns a set means `SELECT f FROM t, LATERAL f(a)`.
+    fn select_from_set(
+        &mut self,
+        query: &ast::Query<'_>,
+        select: &ast::Select<'_>,
+        (index, function): (usize, &str),
+        parent: Option<&Scope<'_>>,
+        resolve: bool,
+    ) -> Result<Query> {
+        // A name that nothing else has.
+        const SET: &str = "?set?";
+        let ast::SelectItem::Expr(call, label) = select.items[index] else {
+            return Err(self.unsupported("this item", select.at));
+        };
+        let name = |text| ast::Name { text, at: call.at };
+        let path = [name(SET), name(SET)];
+        let mut items = select.items.to_vec();
+        let column = ast::Expr { kind: ast::ExprKind::Column(&path), ..call };
+        items[index] = ast::SelectItem::Expr(column, Some(label.unwrap_or(name(function))));
+        let mut from = select.from.to_vec();
+        let alias = Some(ast::Alias { name: name(SET), columns: &[] });
+        from.push(ast::TableRef::Function { call, ordinality: false, alias });
+        self.select(query, &ast::Select { items: &items, from: &from, ..*select }, parent, resolve)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -678,4 +707,18 @@ pub(super) fn conjuncts(condition: Expr, into: &mut Vec<Expr>) {
         _ if condition.is_true() => {}
         _ => into.push(condition),
     }
+}
+
+/// The one item that is nothing but a call of a function that returns a set, if there is one and nothing is grouped; with the
+/// function's name.
+fn lone_set<'a>(select: &ast::Select<'a>) -> Option<(usize, &'a str)> {
+    if !select.group_by.is_empty() || select.having.is_some() {
+        return None;
+    }
+    let mut sets = select.items.iter().enumerate().filter_map(|(at, item)| {
+        let ast::SelectItem::Expr(ast::Expr { kind: ast::ExprKind::Call(call), .. }, _) = item else { return None };
+        let name = call.path.last()?.text;
+        function::by_name(name).iter().any(|row| row.returns_set).then_some((at, name))
+    });
+    sets.next().filter(|_| sets.next().is_none())
 }

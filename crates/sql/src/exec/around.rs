@@ -2,6 +2,7 @@
 //!
 //! Operations that the types cannot answer by themselves ([`Op::is_external`]) are answered here.
 
+use crate::catalog::definition::Rows;
 use crate::catalog::system::cluster;
 use crate::catalog::{Catalog, schema, system};
 use crate::session::SettingsView;
@@ -12,6 +13,8 @@ use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod};
 use base::settings::{check_readable, lookup};
 use base::{Error, Result, SessionId, sqlstate};
 use std::cell::{Cell, RefCell};
+use storage::page::PAGE_SIZE;
+use storage::relation::Relations;
 
 /// A call of `set_config`, to be carried out when the statement has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,11 +51,42 @@ pub struct Around<'r> {
     pub random: Cell<u64>,
     /// Regular expressions that it has used.
     pub expressions: Expressions,
+    /// The stored tables, for their sizes; none in a tool.
+    pub relations: Option<&'static Relations>,
     /// Calls of `set_config`.
     pub requests: RefCell<Vec<SettingRequest>>,
 }
 
 impl Around<'_> {
+    /// How many bytes a relation takes; null if there is none.
+    fn size(&self, op: Op, oid: Oid) -> Result<Datum<'static>> {
+        let Some(relations) = self.relations else { return Ok(Datum::Int(0)) };
+        let bytes = |rel| relations.blocks(rel).map(|blocks| i64::from(blocks) * PAGE_SIZE as i64);
+        let definitions = &self.catalog.definitions;
+        let index = || definitions.tables().find_map(|table| table.index(oid));
+        let Some(table) = definitions.table(oid) else {
+            return match index() {
+                Some(index) if op != Op::IndexesSize => bytes(index.storage).map(Datum::Int),
+                Some(_) => Ok(Datum::Int(0)),
+                None if self.catalog.table_by_oid(oid)?.is_some() => Ok(Datum::Int(0)),
+                None => Ok(Datum::Null),
+            };
+        };
+        let rows = match table.rows {
+            Rows::Stored(rel) => bytes(rel)?,
+            Rows::Made(_) | Rows::None => 0,
+        };
+        let mut indexes = 0;
+        for index in &table.indexes {
+            indexes += bytes(index.storage)?;
+        }
+        Ok(Datum::Int(match op {
+            Op::IndexesSize => indexes,
+            Op::TotalRelationSize => rows + indexes,
+            _ => rows,
+        }))
+    }
+
     /// The surroundings of an operation.
     #[inline]
     pub fn context<'a>(&'a self, arena: &'a Arena) -> EvalCtx<'a> {
@@ -153,7 +187,10 @@ impl Around<'_> {
                 }
             }
             Op::IsInRecovery | Op::IsPublishable => Datum::Bool(false),
-            Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => Datum::Int(0),
+            Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => self.size(op, oid(0))?,
+            Op::SizePretty => return text(&pretty_size(args[0].int())),
+            // There are no extended statistics.
+            Op::StatisticsColumns => Datum::Null,
             Op::TempSchema => Datum::Int(0),
             Op::Sleep => {
                 self.sleep(args[0].float())?;
@@ -218,5 +255,45 @@ impl Around<'_> {
     /// A type's name, for `pg_typeof`.
     pub fn type_name(ty: Type) -> String {
         typmod::format_type(Type::plain(ty.oid))
+    }
+}
+
+/// A number of bytes as people read it.
+fn pretty_size(bytes: i64) -> String {
+    const UNITS: [&str; 6] = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+    // Each unit is left when there are ten thousand of the one before it; what is left is rounded half away from zero.
+    let (mut size, mut unit) = (i128::from(bytes), 0);
+    let mut halves = false;
+    while unit + 1 < UNITS.len() && size.unsigned_abs() >= if halves { 20 * 1024 - 1 } else { 10 * 1024 } {
+        size /= if halves { 1024 } else { 512 };
+        halves = true;
+        unit += 1;
+    }
+    if halves {
+        size = (size + size.signum()) / 2;
+    }
+    format!("{size} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pretty_size;
+
+    #[test]
+    fn sizes_are_shown_as_postgresql_shows_them() {
+        for (bytes, shown) in [
+            (0, "0 bytes"),
+            (10_239, "10239 bytes"),
+            (10_240, "10 kB"),
+            (10_485_247, "10239 kB"),
+            (10_485_760, "10 MB"),
+            (20_000_000, "19 MB"),
+            (-5, "-5 bytes"),
+            (-20_000, "-20 kB"),
+            (5_000_000_000, "4768 MB"),
+            (99_999_999_999_999, "91 TB"),
+        ] {
+            assert_eq!(pretty_size(bytes), shown, "{bytes}");
+        }
     }
 }

@@ -175,6 +175,8 @@ impl Exec<'_> {
                 }
                 Ok(Some(FunctionState::Series { next: Some(next), end, step, row: 0 }))
             }
+            // No table is a part of another one.
+            Some(Op::PartitionAncestors) => Ok(None),
             Some(Op::Unnest) => {
                 let Some(Value::Span(span)) = arguments.first() else { return Ok(None) };
                 self.memory.buffers[record.buffer as usize].clear();

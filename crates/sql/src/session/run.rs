@@ -247,13 +247,11 @@ impl<A: Allocator + Copy> Session<A> {
         rest: Option<&mut Vec<u8>>,
         out: &mut O,
     ) -> Result<(Ended, Vec<SettingRequest>)> {
-        let plan = Plan::new(plan)
-            .ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        let plan =
+            Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
         if plan.has(flags::WRITES) && self.transaction.shown_read_only(&self.view(env)) {
-            let message = format!(
-                "cannot execute {} in a read-only transaction",
-                plan.kind().tag().trim_end_matches(" 0")
-            );
+            let message =
+                format!("cannot execute {} in a read-only transaction", plan.kind().tag().trim_end_matches(" 0"));
             return Err(Error::statement(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
         }
         self.transaction.take_snapshot();
@@ -315,6 +313,7 @@ impl<A: Allocator + Copy> Session<A> {
             server_start: env.database.started_at,
             random: Cell::new(self.random),
             expressions: Default::default(),
+            relations: env.relations(),
             requests: RefCell::new(Vec::new()),
         }
     }
@@ -358,13 +357,7 @@ fn bind_parameters(
 }
 
 /// The value of a literal as a value of a type.
-fn read_literal<'a>(
-    text: &str,
-    found: &Literal,
-    ty: Type,
-    arena: &'a Arena,
-    style: &Style<'_>,
-) -> Result<Datum<'a>> {
+fn read_literal<'a>(text: &str, found: &Literal, ty: Type, arena: &'a Arena, style: &Style<'_>) -> Result<Datum<'a>> {
     let token = found.as_token();
     let integer = matches!(ty.oid, Oid::INT4 | Oid::INT8);
     if integer && !token.kind.is_string() {

@@ -517,13 +517,17 @@ functions! {
     2509 "pg_get_expr" [PG_NODE_TREE OID BOOL] TEXT GetExpr Strict Stable;
     1643 "pg_get_indexdef" [OID] TEXT GetIndexDefinition Strict Stable;
     2507 "pg_get_indexdef" [OID INT4 BOOL] TEXT GetIndexDefinition Strict Stable;
+    6174 "pg_get_statisticsobjdef_columns" [OID] TEXT StatisticsColumns Strict Stable;
     1642 "pg_get_userbyid" [OID] NAME RoleName Strict Stable;
     2998 "pg_indexes_size" [REGCLASS] INT8 IndexesSize Strict Volatile;
     3810 "pg_is_in_recovery" [] BOOL IsInRecovery Strict Volatile;
     2854 "pg_my_temp_schema" [] OID TempSchema Strict Stable;
+    3425 "pg_partition_ancestors" [REGCLASS] REGCLASS PartitionAncestors Strict Volatile Set;
     2560 "pg_postmaster_start_time" [] TIMESTAMPTZ ServerStartTime Strict Stable;
     6121 "pg_relation_is_publishable" [REGCLASS] BOOL IsPublishable Strict Stable;
+    2325 "pg_relation_size" [REGCLASS] INT8 RelationSize Strict Volatile;
     2332 "pg_relation_size" [REGCLASS TEXT] INT8 RelationSize Strict Volatile;
+    2288 "pg_size_pretty" [INT8] TEXT SizePretty Strict Immutable;
     2626 "pg_sleep" [FLOAT8] VOID Sleep Strict Volatile;
     2079 "pg_table_is_visible" [OID] BOOL TableIsVisible Strict Stable;
     2997 "pg_table_size" [REGCLASS] INT8 TableSize Strict Volatile;

@@ -144,9 +144,10 @@ ops! {
             CurrentSetting SetConfig TableIsVisible TypeIsVisible FunctionIsVisible RoleName GetExpr
             GetIndexDefinition GetConstraintDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
             IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
-            CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime;
+            CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
+            StatisticsColumns;
         "The caller's: a function that returns a set."
-            Unnest GenerateSeries;
+            Unnest GenerateSeries PartitionAncestors;
     }
 }
 
