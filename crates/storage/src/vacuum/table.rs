@@ -8,6 +8,7 @@
 //! to.
 
 use crate::buffer::{self, ScanRing};
+use crate::counter::FIRST_REL;
 use crate::heap::Heap;
 use crate::heap::prune::PRUNE_ROOM;
 use crate::page::header::{self, PageType};
@@ -39,7 +40,8 @@ pub struct Options {
     pub memory: usize,
     /// How long to rest now and then, so that others come first; zero is never.
     pub rest_ns: Nanos,
-    /// The lock of the table, to be taken for a moment in order to cut off empty pages at its end; none to leave them.
+    /// The lock of the table, to be taken for a moment in order to cut off empty pages at its end; none to leave them. The catalog's own
+    /// tables, below [`FIRST_REL`], are never cut.
     pub cut: Option<LockKey>,
 }
 
@@ -305,6 +307,10 @@ impl Vacuum<'_> {
     /// Gives empty pages at the table's end back, if it pays and nobody uses the table.
     fn cut_tail(&mut self) -> Result<()> {
         let Some(key) = self.options.cut else { return Ok(()) };
+        // Definitions are read and written by everybody, without a lock of the catalog's own tables.
+        if self.heap.rel().0 < FIRST_REL {
+            return Ok(());
+        }
         let blocks = self.relations.blocks(self.heap.rel())?;
         let worth = |tail: u32| tail >= TAIL_MIN || (tail > 0 && tail >= blocks / TAIL_SHARE);
         // The pages that were pruned to nothing are found by looking; this is only how many there are at most.

@@ -3,6 +3,7 @@
 //! | command | does | answers |
 //! |---|---|---|
 //! | `table PADDING` | a table | `ok HEAP INDEX INDEX` |
+//! | `own HEAP PADDING` | a table with a heap of that number, as the catalog has them | `ok` |
 //! | `use HEAP INDEX INDEX PADDING` | which table this session's commands are for | `ok` |
 //! | `begin rc|rr`, `commit`, `abort` | a transaction; without one each command is its own | `ok` |
 //! | `insert KEY VALUE` | | `ok` |
@@ -273,6 +274,19 @@ impl AccessService {
                 let rels = self.statement(state, |_, _| Ok(Table::create(self.relations, padding)?.rels()))?;
                 (state.rels, state.padding) = (rels, padding);
                 format!("ok {} {} {}", rels[0], rels[1], rels[2])
+            }
+            "own" => {
+                let (rel, padding) = (RelId(number(1)? as u32), number(2)? as usize);
+                self.storage.create_relation_as(rel)?;
+                let rels = self.statement(state, |_, _| {
+                    let table =
+                        Table::new(self.relations, [rel, self.relations.create()?, self.relations.create()?], padding);
+                    table.by_key.create()?;
+                    table.by_value.create()?;
+                    Ok(table.rels())
+                })?;
+                (state.rels, state.padding) = (rels, padding);
+                "ok".to_string()
             }
             "use" => {
                 state.rels = [RelId(number(1)? as u32), RelId(number(2)? as u32), RelId(number(3)? as u32)];
