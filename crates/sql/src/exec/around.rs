@@ -189,8 +189,8 @@ impl Around<'_> {
             Op::IsInRecovery | Op::IsPublishable => Datum::Bool(false),
             Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => self.size(op, oid(0))?,
             Op::SizePretty => return text(&pretty_size(args[0].int())),
-            // There are no extended statistics.
-            Op::StatisticsColumns => Datum::Null,
+            // There are no extended statistics and no triggers.
+            Op::StatisticsColumns | Op::TriggerDefinition => Datum::Null,
             Op::TempSchema => Datum::Int(0),
             Op::Sleep => {
                 self.sleep(args[0].float())?;

@@ -518,6 +518,8 @@ functions! {
     1643 "pg_get_indexdef" [OID] TEXT GetIndexDefinition Strict Stable;
     2507 "pg_get_indexdef" [OID INT4 BOOL] TEXT GetIndexDefinition Strict Stable;
     6174 "pg_get_statisticsobjdef_columns" [OID] TEXT StatisticsColumns Strict Stable;
+    1662 "pg_get_triggerdef" [OID] TEXT TriggerDefinition Strict Stable;
+    2730 "pg_get_triggerdef" [OID BOOL] TEXT TriggerDefinition Strict Stable;
     1642 "pg_get_userbyid" [OID] NAME RoleName Strict Stable;
     2998 "pg_indexes_size" [REGCLASS] INT8 IndexesSize Strict Volatile;
     3810 "pg_is_in_recovery" [] BOOL IsInRecovery Strict Volatile;

@@ -145,7 +145,7 @@ ops! {
             GetIndexDefinition GetConstraintDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
             IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
-            StatisticsColumns;
+            StatisticsColumns TriggerDefinition;
         "The caller's: a function that returns a set."
             Unnest GenerateSeries PartitionAncestors;
     }
