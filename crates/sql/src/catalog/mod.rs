@@ -28,8 +28,8 @@ use crate::parser::ast::{Path, TypeName};
 use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
 use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
-use definition::{ColumnDef, RelationKind, Rows, TableDef};
 pub use codec::Statistics;
+use definition::{ColumnDef, RelationKind, Rows, TableDef};
 pub use provider::{Provider, RowBuilder, RowSink, ViewColumn, ViewContext};
 use schema::SearchPath;
 use std::collections::BTreeMap;
@@ -387,10 +387,7 @@ pub fn split<'a>(path: Path<'a>) -> Result<(Option<&'a str>, &'a str)> {
         }
         [_, _, _] => {
             let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
-            Err(Error::unsupported(format!(
-                "cross-database references are not implemented: \"{}\"",
-                shown.join(".")
-            )))
+            Err(Error::unsupported(format!("cross-database references are not implemented: \"{}\"", shown.join("."))))
         }
         _ => {
             let shown: Vec<&str> = path.iter().map(|name| name.text).collect();

@@ -20,12 +20,8 @@ pub const DATABASE: Oid = Oid(5);
 pub const FIRST_USER_OID: u32 = 16_384;
 
 /// The schemas that are there from the beginning.
-pub const BUILTIN: [(Oid, &str); 4] = [
-    (PG_CATALOG, "pg_catalog"),
-    (PUBLIC, "public"),
-    (INFORMATION_SCHEMA, "information_schema"),
-    (GEARBOX, "gearbox"),
-];
+pub const BUILTIN: [(Oid, &str); 4] =
+    [(PG_CATALOG, "pg_catalog"), (PUBLIC, "public"), (INFORMATION_SCHEMA, "information_schema"), (GEARBOX, "gearbox")];
 
 /// The schemas of a session's search path that exist, in the order of the search.
 #[derive(Clone, PartialEq, Eq, Debug)]

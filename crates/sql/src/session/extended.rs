@@ -38,13 +38,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.settle(env, result)
     }
 
-    pub(crate) fn prepare(
-        &mut self,
-        env: &Environment<'_>,
-        name: &str,
-        text: &str,
-        types: &[u32],
-    ) -> Result<()> {
+    pub(crate) fn prepare(&mut self, env: &Environment<'_>, name: &str, text: &str, types: &[u32]) -> Result<()> {
         if name.is_empty() {
             self.drop_unnamed();
         } else if self.statements.contains_key(&Named(name.as_bytes())) {
@@ -97,11 +91,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut declared = List::new_in(self.memory);
         declared.try_reserve_exact(types.len()).map_err(|_| Error::out_of_memory("a statement", types.len() * 4))?;
         declared.extend_from_slice(types);
-        let statement = Prepared {
-            text: text_in(text, self.memory)?,
-            declared,
-            body,
-        };
+        let statement = Prepared { text: text_in(text, self.memory)?, declared, body };
         if name.is_empty() {
             self.unnamed = Some(statement);
         } else {
@@ -172,7 +162,8 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     fn portal_named(&self, name: &str) -> Result<&Portal<A>> {
-        let found = if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(&Named(name.as_bytes())) };
+        let found =
+            if name.is_empty() { self.unnamed_portal.as_ref() } else { self.portals.get(&Named(name.as_bytes())) };
         found.ok_or_else(|| no_portal(name))
     }
 
@@ -227,8 +218,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let columns = plan.map_or(0, |plan| plan.columns().len());
         if results.len() > 1 && results.len() != columns {
-            let message =
-                format!("bind message has {} result formats but query has {columns} columns", results.len());
+            let message = format!("bind message has {} result formats but query has {columns} columns", results.len());
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
         }
         let mut values = Vec::new();
@@ -295,9 +285,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Ok(());
         }
         let name = text_in(name, self.memory)?;
-        self.portals
-            .try_reserve(1)
-            .map_err(|_| Error::out_of_memory("a session's portals", size_of::<Portal<A>>()))?;
+        self.portals.try_reserve(1).map_err(|_| Error::out_of_memory("a session's portals", size_of::<Portal<A>>()))?;
         self.portals.insert(name, portal);
         Ok(())
     }
@@ -373,25 +361,13 @@ impl<A: Allocator + Copy> Session<A> {
     // ---- Execute
 
     /// Executes a portal, or goes on with it; `most` is how many rows are wanted, zero for all.
-    pub fn execute<O: Output>(
-        &mut self,
-        env: &Environment<'_>,
-        portal: &str,
-        most: u64,
-        out: &mut O,
-    ) -> Result<()> {
+    pub fn execute<O: Output>(&mut self, env: &Environment<'_>, portal: &str, most: u64, out: &mut O) -> Result<()> {
         self.transaction.begin_statement(kernel::clock::wall_us());
         let result = self.execute_portal(env, portal, most, out);
         self.settle(env, result)
     }
 
-    fn execute_portal<O: Output>(
-        &mut self,
-        env: &Environment<'_>,
-        name: &str,
-        most: u64,
-        out: &mut O,
-    ) -> Result<()> {
+    fn execute_portal<O: Output>(&mut self, env: &Environment<'_>, name: &str, most: u64, out: &mut O) -> Result<()> {
         let body = self.portal_named(name)?.body;
         match body {
             Body::Empty => {
@@ -537,9 +513,7 @@ impl<A: Allocator + Copy> Session<A> {
                 *at = next;
                 if datum.is_null() {
                     out.null();
-                } else if let Err(error) =
-                    out.value(|buffer| write_value(kind, oid, format, datum, &around, buffer))
-                {
+                } else if let Err(error) = out.value(|buffer| write_value(kind, oid, format, datum, &around, buffer)) {
                     out.abandon_row();
                     return Err(error);
                 }

@@ -102,8 +102,7 @@ impl<A: Allocator + Copy> Session<A> {
         if describe && read.has(flags::RETURNS_ROWS) {
             out.columns(result_columns(read, formats));
         }
-        let (ended, requests) =
-            self.execute_plan(env, plan, parameters, literals, formats, u64::MAX, None, out)?;
+        let (ended, requests) = self.execute_plan(env, plan, parameters, literals, formats, u64::MAX, None, out)?;
         self.carry_out(env, requests)?;
         let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
         self.end_statement(env)?;

@@ -232,7 +232,9 @@ impl<'v> SettingsView<'v> {
             SettingId::TransactionReadOnly => ValueRef::Number(self.transaction.shown_read_only(self).into()),
             SettingId::TransactionDeferrable => ValueRef::Number(self.transaction.shown_deferrable(self).into()),
             SettingId::SessionAuthorization => ValueRef::Text(self.user),
-            SettingId::IsSuperuser => ValueRef::Number(i64::from(self.user == crate::catalog::system::cluster::SUPERUSER)),
+            SettingId::IsSuperuser => {
+                ValueRef::Number(i64::from(self.user == crate::catalog::system::cluster::SUPERUSER))
+            }
             id => self.own.value(id).unwrap_or_else(|| self.effective.value(id)),
         }
     }

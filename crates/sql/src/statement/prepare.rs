@@ -203,9 +203,9 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     fn cursor(&self, name: &str) -> Result<&Portal<A>> {
-        self.portals.get(&Named(name.as_bytes())).ok_or_else(|| {
-            Error::statement(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
-        })
+        self.portals
+            .get(&Named(name.as_bytes()))
+            .ok_or_else(|| Error::statement(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")))
     }
 
     pub(super) fn describe_cursor<O: Output>(&self, name: &str, out: &mut O) -> Result<bool> {
@@ -256,11 +256,12 @@ impl<A: Allocator + Copy> Session<A> {
         let plans = &mut self.plans;
         let memory = self.memory;
         self.portals.retain(|_, portal| {
-            if portal.cursor && let Body::Plan(id) = portal.body {
+            if portal.cursor
+                && let Body::Plan(id) = portal.body
+            {
                 plans.release(id, memory);
             }
             !portal.cursor
         });
     }
 }
-

@@ -65,11 +65,7 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Some(Tag::Words(if commits { "COMMIT" } else { "ROLLBACK" })))
     }
 
-    pub(super) fn set_transaction<O: Output>(
-        &mut self,
-        modes: &[TransactionMode],
-        out: &mut O,
-    ) -> Result<Option<Tag>> {
+    pub(super) fn set_transaction<O: Output>(&mut self, modes: &[TransactionMode], out: &mut O) -> Result<Option<Tag>> {
         if !self.transaction.outlives_statement() {
             let message = "SET TRANSACTION can only be used in transaction blocks";
             out.notice(MessageLevel::Warning, &Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
@@ -89,13 +85,9 @@ impl<A: Allocator + Copy> Session<A> {
                     return Err(Error::unsupported("SERIALIZABLE is not supported yet")
                         .detail("No weaker isolation level is used in its place."));
                 }
-                TransactionMode::Isolation(isolation) => {
-                    (SettingId::DefaultTransactionIsolation, isolation.number())
-                }
+                TransactionMode::Isolation(isolation) => (SettingId::DefaultTransactionIsolation, isolation.number()),
                 TransactionMode::ReadOnly(read_only) => (SettingId::DefaultTransactionReadOnly, read_only.into()),
-                TransactionMode::Deferrable(deferrable) => {
-                    (SettingId::DefaultTransactionDeferrable, deferrable.into())
-                }
+                TransactionMode::Deferrable(deferrable) => (SettingId::DefaultTransactionDeferrable, deferrable.into()),
             };
             self.settings.set(id, ValueRef::Number(number), false)?;
             self.note_report(id);

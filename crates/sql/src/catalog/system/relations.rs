@@ -190,8 +190,7 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
     for def in context.catalog.tables()? {
         for index in &def.indexes {
             let count = index.columns.len() as i64;
-            let columns: Vec<_> =
-                index.columns.iter().map(|part| Datum::Int(i64::from(part.column) + 1)).collect();
+            let columns: Vec<_> = index.columns.iter().map(|part| Datum::Int(i64::from(part.column) + 1)).collect();
             let zeros: Vec<_> = index.columns.iter().map(|_| Datum::Int(0)).collect();
             let options: Vec<_> = index
                 .columns

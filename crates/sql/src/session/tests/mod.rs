@@ -163,14 +163,15 @@ pub(super) fn shown(error: &Error) -> String {
 
 /// Blocks of a file: a statement, a line of three hyphens, the answer; an empty line between blocks.
 fn blocks(file: &str) -> impl Iterator<Item = (&str, String)> {
-    file.split("\n\n").map(|block| block.trim_matches('\n')).filter(|block| !block.is_empty() && !block.starts_with('#')).map(
-        |block| {
+    file.split("\n\n")
+        .map(|block| block.trim_matches('\n'))
+        .filter(|block| !block.is_empty() && !block.starts_with('#'))
+        .map(|block| {
             let (text, answer) = block.split_once("\n---").unwrap_or((block, ""));
             let answer = answer.trim_start_matches('\n');
             let answer = if answer.is_empty() { String::new() } else { format!("{answer}\n") };
             (text, answer)
-        },
-    )
+        })
 }
 
 fn check(file: &str, literals: bool) {
@@ -236,10 +237,16 @@ fn transaction_blocks_fail_and_end_as_postgresqls() {
         ("end", "-- COMMIT\n", Block::Idle),
         ("", "-- empty\n", Block::Idle),
         (" ; -- nothing\n ;", "-- empty\n", Block::Idle),
-        ("begin isolation level repeatable read; show transaction_isolation",
-         "-- BEGIN\ntransaction_isolation\nrepeatable read\n-- SHOW\n", Block::Open),
-        ("select 1; set transaction isolation level read committed",
-         "?column?\n1\n-- SELECT 1\nERROR 25001 SET TRANSACTION ISOLATION LEVEL must be called before any query\n", Block::Failed),
+        (
+            "begin isolation level repeatable read; show transaction_isolation",
+            "-- BEGIN\ntransaction_isolation\nrepeatable read\n-- SHOW\n",
+            Block::Open,
+        ),
+        (
+            "select 1; set transaction isolation level read committed",
+            "?column?\n1\n-- SELECT 1\nERROR 25001 SET TRANSACTION ISOLATION LEVEL must be called before any query\n",
+            Block::Failed,
+        ),
         ("rollback", "-- ROLLBACK\n", Block::Idle),
     ] {
         out.text.clear();
@@ -259,8 +266,10 @@ fn settings_end_with_their_transaction_or_stay() {
         ("begin; set work_mem = '5MB'; set local work_mem = '6MB'; show work_mem", "work_mem\n6MB\n"),
         ("commit; show work_mem", "work_mem\n5MB\n"),
         ("begin; set local work_mem = '7MB'; commit; show work_mem", "work_mem\n5MB\n"),
-        ("begin; set local work_mem = '7MB'; set work_mem = '8MB'; set local work_mem = '9MB'; commit; show work_mem",
-         "work_mem\n8MB\n"),
+        (
+            "begin; set local work_mem = '7MB'; set work_mem = '8MB'; set local work_mem = '9MB'; commit; show work_mem",
+            "work_mem\n8MB\n",
+        ),
         ("set work_mem = '4MB'; select 1/0", "ERROR 22012 division by zero\n"),
         ("show work_mem", "work_mem\n8MB\n"),
         ("reset work_mem; show work_mem", "work_mem\n3MB\n"),
@@ -289,7 +298,10 @@ struct Extended<'b> {
 }
 
 impl Extended<'_> {
-    fn step(&mut self, step: impl FnOnce(&mut Session<Global>, &Environment<'_>, &mut Printed) -> Result<()>) -> String {
+    fn step(
+        &mut self,
+        step: impl FnOnce(&mut Session<Global>, &Environment<'_>, &mut Printed) -> Result<()>,
+    ) -> String {
         self.out.text.clear();
         if let Err(error) = step(&mut self.session, &self.bench.env(), &mut self.out) {
             self.out.text.push_str(&shown(&error));
@@ -302,16 +314,22 @@ impl Extended<'_> {
     }
 
     fn bind(&mut self, portal: &str, statement: &str, values: &[Option<&str>]) -> String {
-        let values: Vec<Parameter<'_>> =
-            values.iter().map(|value| (value.map(str::as_bytes), Format::Text)).collect();
+        let values: Vec<Parameter<'_>> = values.iter().map(|value| (value.map(str::as_bytes), Format::Text)).collect();
         self.step(|session, env, _| {
-            session.bind(env, portal, statement, values.into_iter(), std::iter::empty::<Format>().collect::<Vec<_>>().into_iter())
+            session.bind(
+                env,
+                portal,
+                statement,
+                values.into_iter(),
+                std::iter::empty::<Format>().collect::<Vec<_>>().into_iter(),
+            )
         })
     }
 
     fn describe(&mut self, target: Target<'_>) -> String {
         self.step(|session, env, out| {
-            let found = session.describe(env, target, |out: &mut Printed, types| out.line(&format!("{types:?}")), out)?;
+            let found =
+                session.describe(env, target, |out: &mut Printed, types| out.line(&format!("{types:?}")), out)?;
             if !found {
                 out.line("no data");
             }
@@ -335,10 +353,7 @@ fn statements_are_prepared_bound_and_executed() {
     assert_eq!(client.describe(Target::Portal("")), "n|?column?\n");
     assert_eq!(client.execute("", 0), "42|∅\n-- SELECT 1\n");
     assert_eq!(client.execute("", 0), "-- SELECT 0\n");
-    assert_eq!(
-        client.bind("", "s", &[Some("x"), None]),
-        "ERROR 22P02 invalid input syntax for type integer: \"x\"\n"
-    );
+    assert_eq!(client.bind("", "s", &[Some("x"), None]), "ERROR 22P02 invalid input syntax for type integer: \"x\"\n");
     assert_eq!(
         client.bind("", "s", &[Some("1")]),
         "ERROR 08P01 bind message supplies 1 parameters, but prepared statement \"s\" requires 2\n"
@@ -351,7 +366,10 @@ fn statements_are_prepared_bound_and_executed() {
     assert_eq!(client.parse("v", "select $2::int", &[]), "ERROR 42P18 could not determine data type of parameter $1\n");
     assert_eq!(client.parse("w", "select $1", &[20]), "");
     assert_eq!(client.describe(Target::Statement("w")), "[20]\n?column?\n");
-    assert_eq!(client.parse("x", "select 1; select 2", &[]), "ERROR 42601 cannot insert multiple commands into a prepared statement\n");
+    assert_eq!(
+        client.parse("x", "select 1; select 2", &[]),
+        "ERROR 42601 cannot insert multiple commands into a prepared statement\n"
+    );
     assert_eq!(client.parse("", "", &[]), "");
     assert_eq!(client.bind("", "", &[]), "");
     assert_eq!(client.describe(Target::Statement("")), "[]\nno data\n");
@@ -388,18 +406,16 @@ fn values_are_sent_and_read_in_binary() {
     let mut session = bench.session();
     let env = bench.env();
     session.parse(&env, "", "select $1::int4, $2::text, $3::int8, true", &[]).unwrap();
-    let values: Vec<Parameter<'_>> = vec![
-        (Some(&[0, 0, 1, 2]), Format::Binary),
-        (Some(b"ab"), Format::Text),
-        (Some(&[0xFF; 8]), Format::Binary),
-    ];
+    let values: Vec<Parameter<'_>> =
+        vec![(Some(&[0, 0, 1, 2]), Format::Binary), (Some(b"ab"), Format::Text), (Some(&[0xFF; 8]), Format::Binary)];
     session.bind(&env, "", "", values.into_iter(), [Format::Binary].into_iter()).unwrap();
     let mut out = Printed { binary: true, ..Printed::default() };
     session.execute(&env, "", 0, &mut out).unwrap();
     assert_eq!(out.text, "00000102|6162|ffffffffffffffff|01\n");
     session.parse(&env, "", "select $1::int4", &[]).unwrap();
     let short: Vec<Parameter<'_>> = vec![(Some(&[0, 1]), Format::Binary)];
-    let error = session.bind(&env, "", "", short.into_iter(), std::iter::empty::<Format>().collect::<Vec<_>>().into_iter());
+    let error =
+        session.bind(&env, "", "", short.into_iter(), std::iter::empty::<Format>().collect::<Vec<_>>().into_iter());
     assert!(error.is_err());
 }
 
@@ -409,16 +425,22 @@ fn cursors_and_prepared_statements_of_sql() {
     let mut session = bench.session();
     let mut out = Printed { tags: true, ..Printed::default() };
     for (text, expected) in [
-        ("prepare p(int, text) as select $1 * 2 as d, $2 as t where $1 > 0; execute p(21, 'x')",
-         "-- PREPARE\nd|t\n42|x\n-- SELECT 1\n"),
+        (
+            "prepare p(int, text) as select $1 * 2 as d, $2 as t where $1 > 0; execute p(21, 'x')",
+            "-- PREPARE\nd|t\n42|x\n-- SELECT 1\n",
+        ),
         ("execute p(1)", "ERROR 42601 wrong number of parameters for prepared statement \"p\"\n"),
         ("execute q", "ERROR 26000 prepared statement \"q\" does not exist\n"),
         ("deallocate p; execute p(1, 'x')", "-- DEALLOCATE\nERROR 26000 prepared statement \"p\" does not exist\n"),
         ("declare c cursor for select 1", "ERROR 25P01 DECLARE CURSOR can only be used in transaction blocks\n"),
-        ("begin; declare c cursor for select * from generate_series(1, 4); fetch 2 from c; move c; fetch all in c; close c; commit",
-         "-- BEGIN\n-- DECLARE CURSOR\ngenerate_series\n1\n2\n-- FETCH 2\n-- MOVE 1\ngenerate_series\n4\n-- FETCH 1\n-- CLOSE CURSOR\n-- COMMIT\n"),
-        ("begin; declare h cursor with hold for select 7 as s; commit; fetch h; close h",
-         "-- BEGIN\n-- DECLARE CURSOR\n-- COMMIT\ns\n7\n-- FETCH 1\n-- CLOSE CURSOR\n"),
+        (
+            "begin; declare c cursor for select * from generate_series(1, 4); fetch 2 from c; move c; fetch all in c; close c; commit",
+            "-- BEGIN\n-- DECLARE CURSOR\ngenerate_series\n1\n2\n-- FETCH 2\n-- MOVE 1\ngenerate_series\n4\n-- FETCH 1\n-- CLOSE CURSOR\n-- COMMIT\n",
+        ),
+        (
+            "begin; declare h cursor with hold for select 7 as s; commit; fetch h; close h",
+            "-- BEGIN\n-- DECLARE CURSOR\n-- COMMIT\ns\n7\n-- FETCH 1\n-- CLOSE CURSOR\n",
+        ),
         ("fetch h", "ERROR 34000 cursor \"h\" does not exist\n"),
     ] {
         out.text.clear();
@@ -431,13 +453,24 @@ fn cursors_and_prepared_statements_of_sql() {
 #[test]
 fn what_is_not_there_yet_is_refused_with_a_hint() {
     let bench = Bench::new();
-    for text in ["create table t (a int)", "create view v as select 1", "copy t from stdin", "vacuum", "listen x",
-                 "insert into pg_class values (1)", "with recursive a as (select 1) select * from a",
-                 "select generate_series(1, 2), generate_series(1, 3)", "savepoint a"] {
+    for text in [
+        "create table t (a int)",
+        "create view v as select 1",
+        "copy t from stdin",
+        "vacuum",
+        "listen x",
+        "insert into pg_class values (1)",
+        "with recursive a as (select 1) select * from a",
+        "select generate_series(1, 2), generate_series(1, 3)",
+        "savepoint a",
+    ] {
         let mut session = bench.session();
         let error = session.simple_query(&bench.env(), text, &mut NoData::default()).expect_err(text);
         let code = error.sqlstate();
-        assert!(code == sqlstate::FEATURE_NOT_SUPPORTED || code == sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "{text}: {error}");
+        assert!(
+            code == sqlstate::FEATURE_NOT_SUPPORTED || code == sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "{text}: {error}"
+        );
     }
 }
 
