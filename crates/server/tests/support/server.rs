@@ -1,7 +1,7 @@
 //! A server under test: started on a free port with a data directory of its own, stopped and checked at the end.
 
 use postgres::{Client, Config, NoTls};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -95,6 +95,25 @@ impl Server {
             assert!(Instant::now() < end, "the server does not answer within 20 s");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Where its data is.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// What a start on its data says that does not succeed.
+    pub fn refused_start(&self, more: &[&str]) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_gearbox"))
+            .arg("serve")
+            .arg("--data")
+            .arg(&self.data)
+            .args(["--listen", &format!("127.0.0.1:{}", free_port())])
+            .args(more)
+            .output()
+            .expect("the program runs");
+        assert!(!output.status.success(), "the server was to refuse");
+        String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
     /// The port on which it listens.
