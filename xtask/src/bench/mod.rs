@@ -11,7 +11,8 @@
 //! 3. A figure is a median over rounds, shown with its smallest and largest value.
 //! 4. The expected figure stands beside the measured one ([`prototypes`]).
 
-mod limit;
+mod load;
+mod postgres;
 mod prototypes;
 pub mod record;
 pub mod report;
@@ -21,8 +22,13 @@ use crate::{Outcome, r#gen, tree};
 
 type Bench = fn(Args) -> Outcome<()>;
 
-const BENCHES: &[(&str, &str, Bench)] =
-    &[("limit", "canned answers of a point select in the six models: the server's ceiling", limit::run)];
+const BENCHES: &[(&str, &str, Bench)] = &[
+    ("limit", "canned answers of a point select in the six models: the server's ceiling", |args| {
+        load::run(load::LIMIT, args)
+    }),
+    ("select", "a point select in the six models, PostgreSQL beside them", |args| load::run(load::SELECT, args)),
+    ("tpcb", "transactions like TPC-B's in the six models, PostgreSQL beside them", |args| load::run(load::TPCB, args)),
+];
 
 /// `cargo xtask bench NAME [OPTION…]`.
 pub fn run(mut args: Args) -> Outcome<()> {

@@ -1,16 +1,25 @@
-//! `bench limit`: what a request costs in each model when the answer costs nothing.
+//! What a transaction of pgbench's costs in each model.
+//!
+//! | benchmark | server | load |
+//! |---|---|---|
+//! | `limit` | `gearbox limit` | a prepared point select, answered with canned messages: the answer costs nothing |
+//! | `select` | `gearbox serve`, and PostgreSQL beside it | the same on real tables |
+//! | `tpcb` | the same | `tpcb-like`, prepared: every transaction is flushed |
 //!
 //! Every cell (layout, number of clients, model) is measured once a round, with a server of its own; rounds follow each
 //! other, so that what drifts on the machine drifts for all models alike.
 
+use super::postgres::{self, Postgres};
 use super::record::{self, Figures, Record, Sample};
 use crate::args::Args;
 use crate::machine::{self, Machine};
 use crate::model::{MODELS, Model, Settings};
 use crate::pgbench::{self, Load};
+use crate::process::Process;
 use crate::server_under_test::{Launch, ServerUnderTest};
 use crate::{Outcome, clients, process, tree};
-use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 /// Which CPUs server and client have, and what follows from it.
@@ -40,6 +49,33 @@ impl std::str::FromStr for Layout {
     }
 }
 
+/// A benchmark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kind {
+    /// Its name, and its file's.
+    pub name: &'static str,
+    /// What the server is started as.
+    subcommand: &'static str,
+    /// pgbench's script.
+    script: &'static str,
+    /// The scale of pgbench's tables; none if there are none.
+    scale: Option<u32>,
+}
+
+/// Canned answers.
+pub const LIMIT: Kind = Kind { name: "limit", subcommand: "limit", script: "select-only", scale: None };
+/// A point select.
+pub const SELECT: Kind = Kind { name: "select", subcommand: "serve", script: "select-only", scale: Some(10) };
+/// Transactions like TPC-B's.
+pub const TPCB: Kind = Kind { name: "tpcb", subcommand: "serve", script: "tpcb-like", scale: Some(10) };
+
+/// What is measured: a model of Gearbox, or PostgreSQL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Subject {
+    Gearbox(Model),
+    Postgres,
+}
+
 struct Plan {
     rounds: u32,
     seconds: u32,
@@ -50,9 +86,9 @@ struct Plan {
     io: Option<&'static str>,
 }
 
-/// `bench limit`, with `--rounds`, `--seconds`, and lists of `--clients`, `--layouts` and `--models`; `--wait`, `--io` and
+/// A benchmark, with `--rounds`, `--seconds`, and lists of `--clients`, `--layouts` and `--models`; `--wait`, `--io` and
 /// `--binary` are the same for all of them.
-pub fn run(mut args: Args) -> Outcome<()> {
+pub fn run(kind: Kind, mut args: Args) -> Outcome<()> {
     let plan = Plan {
         rounds: args.value("--rounds")?.unwrap_or(3),
         seconds: args.value("--seconds")?.unwrap_or(5),
@@ -73,25 +109,58 @@ pub fn run(mut args: Args) -> Outcome<()> {
     clients::ensure()?;
     let binary = tree::binary(asked)?;
     let (date, commit, machine) = (machine::date(), tree::commit(), Machine::this());
-    let file = tree::root().join("docs/results/limit.jsonl");
+    let file = tree::root().join(format!("docs/results/{}.jsonl", kind.name));
+    let mut subjects: Vec<Subject> = plan.models.iter().map(|model| Subject::Gearbox(*model)).collect();
+    if kind.scale.is_some() {
+        subjects.push(Subject::Postgres);
+    }
     for round in 1..=plan.rounds {
         for &layout in &plan.layouts {
             for &clients in &plan.clients {
-                for &model in &plan.models {
+                for &subject in &subjects {
                     let engines = layout.engines;
-                    let settings = Settings { model, engines, wait: plan.wait, io: plan.io };
+                    let settings = |model| Settings { model, engines, wait: plan.wait, io: plan.io };
                     let load = Load {
-                        script: "select-only".into(),
+                        script: kind.script.into(),
                         protocol: "prepared".into(),
                         clients,
                         jobs: layout.jobs.min(clients),
                         seconds: plan.seconds,
                     };
-                    let (run, figures) = measure(&binary, layout, settings, &load)?;
+                    let (server, model, options) = match subject {
+                        Subject::Gearbox(model) => (
+                            format!("gearbox {}", kind.subcommand),
+                            model.to_string(),
+                            settings(model).options().join(" "),
+                        ),
+                        Subject::Postgres => {
+                            (postgres::version()?, "PostgreSQL".to_string(), postgres::OPTIONS.join(" "))
+                        }
+                    };
+                    let (run, figures) = match subject {
+                        Subject::Gearbox(model) => {
+                            let launch = Launch {
+                                program: &binary,
+                                subcommand: kind.subcommand,
+                                settings: settings(model),
+                                cpus: layout.server,
+                            };
+                            let server = ServerUnderTest::start(&launch)?;
+                            let measured = measure(kind, layout, &load, &server)?;
+                            server.stop()?;
+                            measured
+                        }
+                        Subject::Postgres => {
+                            let server = Postgres::start(layout.server)?;
+                            let measured = measure(kind, layout, &load, &server)?;
+                            server.stop()?;
+                            measured
+                        }
+                    };
                     println!(
                         "round {round} {:<5} {clients:>4} clients {:<18} {:>8.0} tps, server {:>6.2} us/tx, {:.2} switches/tx, others {:.0} %, stolen {:.0} %",
                         layout.name,
-                        model.to_string(),
+                        model,
                         figures.tps,
                         figures.server_cpu_us,
                         figures.server_switches,
@@ -101,14 +170,14 @@ pub fn run(mut args: Args) -> Outcome<()> {
                     record::append(
                         &file,
                         &Record {
-                            bench: "limit".into(),
+                            bench: kind.name.into(),
                             run: format!("{date} {commit}"),
                             date: date.clone(),
                             commit: commit.clone(),
                             machine: machine.clone(),
-                            server: "gearbox limit".into(),
-                            model: model.to_string(),
-                            options: settings.options().join(" "),
+                            server,
+                            model,
+                            options,
                             layout: layout.name.into(),
                             script: load.script.clone(),
                             protocol: load.protocol.clone(),
@@ -134,9 +203,38 @@ fn known(word: Option<String>, words: &[&'static str]) -> Outcome<Option<&'stati
     found.map(|known| Some(*known)).ok_or(format!("{word:?}: one of {}", words.join(", ")))
 }
 
-fn measure(binary: &Path, layout: Layout, settings: Settings, load: &Load) -> Outcome<(pgbench::Report, Figures)> {
-    let launch = Launch { program: binary, subcommand: "limit", settings, cpus: layout.server };
-    let server = ServerUnderTest::start(&launch)?;
+/// A server that is being measured.
+pub trait Measured {
+    /// A client program with the server's address in its environment.
+    fn client(&self, program: &str) -> Command;
+    /// All of its processes.
+    fn processes(&self) -> Vec<Process>;
+    /// A folder for what the client writes.
+    fn work_dir(&self) -> PathBuf;
+}
+
+impl Measured for ServerUnderTest {
+    fn client(&self, program: &str) -> Command {
+        ServerUnderTest::client(self, program)
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        ServerUnderTest::processes(self)
+    }
+
+    fn work_dir(&self) -> PathBuf {
+        ServerUnderTest::work_dir(self)
+    }
+}
+
+fn measure(kind: Kind, layout: Layout, load: &Load, server: &impl Measured) -> Outcome<(pgbench::Report, Figures)> {
+    if let Some(scale) = kind.scale {
+        let mut fill = server.client("pgbench");
+        let filled = fill.args(["-i", "-q", "-s", &scale.to_string()]).output().map_err(|e| format!("pgbench: {e}"))?;
+        if !filled.status.success() {
+            return Err(format!("pgbench -i: {}", String::from_utf8_lossy(&filled.stderr)));
+        }
+    }
     let command = match layout.client {
         None => server.client("pgbench"),
         Some(cpus) => {
@@ -156,10 +254,9 @@ fn measure(binary: &Path, layout: Layout, settings: Settings, load: &Load) -> Ou
     std::thread::sleep(Duration::from_millis(200));
     let after = process::ticks(&server.processes());
     if run.report.failed > 0 {
-        return Err(format!("{settings}, {} clients: {} transactions failed", load.clients, run.report.failed));
+        return Err(format!("{load:?}: {} transactions failed", run.report.failed));
     }
     let figures = Figures::of(&run, (before, after));
-    server.stop()?;
     Ok((run.report, figures))
 }
 
@@ -173,6 +270,6 @@ mod tests {
         assert!("both".parse::<Layout>().is_err());
         assert_eq!(known(Some("sysv".into()), &crate::model::WAITS), Ok(Some("sysv")));
         assert!(known(Some("sem".into()), &crate::model::WAITS).is_err());
-        assert!(run(Args::new(["--seconds".to_string(), "2".into()])).unwrap_err().contains("at least 3"));
+        assert!(run(LIMIT, Args::new(["--seconds".to_string(), "2".into()])).unwrap_err().contains("at least 3"));
     }
 }
