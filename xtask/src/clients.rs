@@ -14,12 +14,13 @@
 use crate::{Outcome, process};
 use std::process::{Command, Stdio};
 
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("psql", "postgresql-client-15"),
     ("pgbench", "postgresql-15"),
     ("taskset", "util-linux"),
     ("setsid", "util-linux"),
     ("setpriv", "util-linux"),
+    ("strace", "strace"),
 ];
 
 /// The major version of PostgreSQL's programs that the server speaks to.
