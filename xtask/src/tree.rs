@@ -25,18 +25,33 @@ pub fn cargo(words: &[&str]) -> Command {
     command
 }
 
-/// The server's binary: the one that was asked for, or this tree's, built with the release profile.
-pub fn binary(asked: Option<PathBuf>) -> Outcome<PathBuf> {
+/// How the server's binary is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Profile {
+    /// As the tests have it: quick to build, and with assertions.
+    Dev,
+    /// As users have it.
+    Release,
+}
+
+/// The server's binary: the one that was asked for, or this tree's.
+pub fn binary(asked: Option<PathBuf>, profile: Profile) -> Outcome<PathBuf> {
     if let Some(path) = asked {
         return path.canonicalize().map_err(|error| format!("--binary {}: {error}", path.display()));
     }
-    let status = cargo(&["build", "--release", "--package", "server", "--bin", "gearbox"])
-        .status()
-        .map_err(|error| format!("cargo: {error}"))?;
+    let mut words = vec!["build", "--package", "server", "--bin", "gearbox"];
+    let folder = match profile {
+        Profile::Dev => "debug",
+        Profile::Release => {
+            words.push("--release");
+            "release"
+        }
+    };
+    let status = cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
-        return Err("the release build failed; repeat: cargo build --release".into());
+        return Err(format!("the build failed; repeat: cargo {}", words.join(" ")));
     }
-    Ok(target_dir().join("release/gearbox"))
+    Ok(target_dir().join(folder).join("gearbox"))
 }
 
 /// A new empty directory under the system's temporary one.

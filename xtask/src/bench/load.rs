@@ -107,7 +107,7 @@ pub fn run(kind: Kind, mut args: Args) -> Outcome<()> {
         return Err("this machine has one processor; run with --layouts one".into());
     }
     clients::ensure()?;
-    let binary = tree::binary(asked)?;
+    let binary = tree::binary(asked, tree::Profile::Release)?;
     let (date, commit, machine) = (machine::date(), tree::commit(), Machine::this());
     let file = tree::root().join(format!("docs/results/{}.jsonl", kind.name));
     let mut subjects: Vec<Subject> = plan.models.iter().map(|model| Subject::Gearbox(*model)).collect();

@@ -5,7 +5,7 @@
 //!
 //! | tier | combinations |
 //! |---|---|
-//! | `e2e` (part of `check`) | each scenario in the six models, the rest of the settings at their defaults |
+//! | `e2e` (part of `check`) | each scenario in the six models, the rest of the settings at their defaults; the tests' build |
 //! | `matrix` | each scenario in full in the six models, then under each wait primitive and each I/O method |
 //! | `torture` | scenarios and combinations drawn at random until the time is over; the seed repeats the draw |
 //!
@@ -18,6 +18,7 @@ mod serve;
 use crate::args::Args;
 use crate::model::{IO_METHODS, MODELS, Model, Settings, WAITS};
 use crate::server_under_test::{Launch, ServerUnderTest};
+use crate::tree::Profile;
 use crate::{Outcome, clients, tree};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -67,7 +68,8 @@ pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
     let asked = args.value("--binary")?;
     let scenarios = chosen(scenarios(), &args.words()?)?;
     clients::ensure()?;
-    let binary = tree::binary(asked)?;
+    let profile = if tier == Tier::Matrix { Profile::Release } else { Profile::Dev };
+    let binary = tree::binary(asked, profile)?;
     let again = if tier == Tier::Matrix { "matrix" } else { "e2e" };
     for settings in combinations(&models, tier) {
         for scenario in &scenarios {
@@ -89,7 +91,7 @@ pub fn torture(mut args: Args) -> Outcome<()> {
     let asked = args.value("--binary")?;
     args.done()?;
     clients::ensure()?;
-    let binary = tree::binary(asked)?;
+    let binary = tree::binary(asked, Profile::Release)?;
     let scenarios = scenarios();
     let combinations = combinations(&MODELS, Tier::Matrix);
     let began = Instant::now();
