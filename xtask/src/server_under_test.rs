@@ -105,6 +105,14 @@ impl ServerUnderTest {
         if !killed.is_empty() {
             return Err(self.complaint("has processes that cannot be killed"));
         }
+        // A process whose first thread has ended looks ended, while its other threads still hold its sockets.
+        let gone = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+            if gone.elapsed() > AFTERMATH {
+                return Err(self.complaint("still accepts connections after it was killed"));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let began = Instant::now();
         self.child = spawn(&self.command, &self.dir, &self.mark)?;
         self.await_start()?;

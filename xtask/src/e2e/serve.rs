@@ -141,7 +141,8 @@ enum Known {
 /// A connection for the crash clients.
 fn connect(server: &ServerUnderTest) -> Outcome<Client> {
     let address = format!("host=127.0.0.1 port={} user=postgres dbname=postgres connect_timeout=10", server.port());
-    Client::connect(&address, NoTls).map_err(|error| format!("no connection: {error}"))
+    Client::connect(&address, NoTls)
+        .map_err(|error| format!("no connection: {error}: {:?}", std::error::Error::source(&error)))
 }
 
 /// Writes keys, each into two tables in one transaction, until the connection breaks.
