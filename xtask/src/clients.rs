@@ -5,6 +5,7 @@
 //! | `psql` | statements and their answers | `postgresql-client-15` |
 //! | `pgbench` | loads | `postgresql-15`, which brings a server too; no cluster of it is made |
 //! | `taskset`, `setsid`, `setpriv` | keeping a server on a CPU and its processes together | `util-linux` |
+//! | `strace` | in which order a server writes and answers | `strace` |
 //!
 //! Rules
 //! 1. Packages are installed only by root and only with `apt-get`; anyone else is told what to install.
@@ -103,7 +104,10 @@ mod tests {
     fn what_is_missing_is_named_with_its_package_once() {
         let missing = missing(|program| program == "psql" || program == "taskset");
         let text = advice(&missing);
-        assert_eq!(text, "missing: pgbench, setsid, setpriv; as root: apt-get install postgresql-15 util-linux");
+        assert_eq!(
+            text,
+            "missing: pgbench, setsid, setpriv, strace; as root: apt-get install postgresql-15 strace util-linux"
+        );
     }
 
     #[test]
