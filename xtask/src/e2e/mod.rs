@@ -38,6 +38,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// What the server is started as: `serve` or `limit`.
     pub subcommand: &'static str,
+    /// Whether it shows anything with these settings; where it does not, it is not run and not counted.
+    pub applies: fn(Settings) -> bool,
     /// Uses the server and stops it.
     pub run: fn(ServerUnderTest, Effort) -> Outcome<()>,
 }
@@ -72,7 +74,7 @@ pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
     let binary = tree::binary(asked, profile)?;
     let again = if tier == Tier::Matrix { "matrix" } else { "e2e" };
     for settings in combinations(&models, tier) {
-        for scenario in &scenarios {
+        for scenario in scenarios.iter().filter(|scenario| (scenario.applies)(settings)) {
             // A model with its defaults is shown in full; under each primitive and method it is enough that everything holds.
             let full = tier == Tier::Matrix && settings.wait.is_none();
             one(&binary, scenario, settings, if full { Effort::FULL } else { Effort::SHORT }).map_err(|text| {
@@ -100,6 +102,9 @@ pub fn torture(mut args: Args) -> Outcome<()> {
     while began.elapsed() < Duration::from_secs(minutes * 60) {
         let scenario = &scenarios[draw.below(scenarios.len())];
         let settings = combinations[draw.below(combinations.len())];
+        if !(scenario.applies)(settings) {
+            continue;
+        }
         let effort = Effort { seconds: 1 + draw.below(10) as u32, ..Effort::SHORT };
         one(&binary, scenario, settings, effort)
             .map_err(|text| format!("{text}\nrepeat: cargo xtask torture --seed {seed} --minutes {minutes}"))?;

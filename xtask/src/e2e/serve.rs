@@ -24,11 +24,14 @@ use std::time::Duration;
 
 /// All scenarios of this file.
 pub fn scenarios() -> Vec<Scenario> {
-    let scenario = |name, run| Scenario { name, subcommand: "serve", run };
+    let scenario = |name, run| Scenario { name, subcommand: "serve", applies: |_| true, run };
     vec![
         scenario("serve-psql", psql),
         scenario("serve-pgbench", pgbench),
-        scenario("serve-flush", flush),
+        Scenario {
+            applies: |settings| matches!(settings.io, Some("sync" | "workers")),
+            ..scenario("serve-flush", flush)
+        },
         scenario("serve-crash", crash),
     ]
 }
@@ -229,13 +232,8 @@ fn crash(mut server: ServerUnderTest, effort: Effort) -> Outcome<()> {
 /// the order of completions is the concern of storage's own tests.
 fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {
     const ROWS: usize = 50;
-    let traced = matches!(server.settings().io, Some("sync" | "workers"));
     let mut client = connect(&server)?;
     client.batch_execute("create table flushed (n int)").map_err(|error| error.to_string())?;
-    if !traced {
-        drop(client);
-        return server.stop();
-    }
     let file = server.work_dir().join("trace");
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-s", "64", "-e", "trace=pwrite64,pwritev,pwritev2,fdatasync,sendto,write", "-o"]);
