@@ -439,6 +439,9 @@ impl Supervisor {
                     self.dead.push((number, role));
                     if role != Role::Background {
                         self.tell_background(Message::Died(number));
+                    } else if !self.ready && code == -libc::SIGKILL {
+                        // Killed from outside while it recovered: whatever it had done counts for nothing, as after a crash.
+                        self.restart = true;
                     } else if !self.ready || (code != -libc::SIGKILL && self.background_is_new()) {
                         // It cannot even start. (Killed from outside, it may well start the next time.)
                         *status = 1;

@@ -5,12 +5,13 @@
 //! | a process host, running or waiting, with a shared latch or without | the sessions that were running there |
 //! | the host of a group of threads | the sessions of that group |
 //! | any host inside a critical section, with a spinlock or an exclusive latch, or because it cannot go on | everything, which comes back by itself |
-//! | the background host | the same |
+//! | the background host, also while it recovers | the same |
 //! | the supervisor | everything, for good; the next server on that directory clears up |
 //! | a session, by a bug | that session |
 
 use crate::figure;
 use crate::support::runner::Test;
+use crate::support::service::SLOW_RECOVERY;
 use crate::support::{Client, MODELS, PRIMITIVES, Server, Setup, eventually};
 use kernel::config::{EngineKind, Primitive, Sessions};
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ pub fn tests() -> Vec<Test> {
             tests.push((format!("deaths::group_{name}"), Box::new(move || group(Setup::of(model)))));
         }
         tests.push((format!("deaths::restart_{name}"), Box::new(move || restarts(Setup::of(model)))));
+        tests.push((format!("deaths::recovery_{name}"), Box::new(move || recovery(Setup::of(model)))));
         tests.push((format!("deaths::stopping_{name}"), Box::new(move || stopping(Setup::of(model)))));
         tests.push((format!("deaths::bug_{name}"), Box::new(move || bug(Setup::of(model)))));
         tests.push((format!("deaths::supervisor_{name}"), Box::new(move || supervisor(Setup::of(model)))));
@@ -236,6 +238,29 @@ fn restarts(setup: Setup) {
         assert!(slowest < SOON, "{name}: {how}: the restart took {slowest:?}");
     }
     figure!("{name}: the slowest of five restarts took {} ms", slowest.as_millis());
+    server.stop();
+}
+
+/// The background host is killed while it recovers from its own death: the server recovers from that, too.
+fn recovery(setup: Setup) {
+    let mut server = Server::start(setup);
+    server.expected = vec!["restarts and recovers"];
+    let name = server.setup.name();
+    let note = server.dir().join(SLOW_RECOVERY);
+    std::fs::write(&note, "").unwrap();
+    let mut client = server.connect();
+    kill(client.stat("background") as i32);
+    let mut recovering = None;
+    eventually(2000, || {
+        recovering = std::fs::read_to_string(&note).ok().and_then(|text| text.parse().ok());
+        recovering.is_some()
+    });
+    kill(recovering.unwrap_or_else(|| panic!("{name}: nobody recovers")));
+    server.wait_ready(Duration::from_secs(5));
+    assert!(client.is_closed_within(SOON), "{name}: a connection outlives the restart");
+    let mut client = server.connect();
+    assert_eq!(client.stat("restarts"), 2, "{name}: restarts are counted");
+    client.expect("ladd 0 7", "ok 7");
     server.stop();
 }
 

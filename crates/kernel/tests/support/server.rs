@@ -231,6 +231,11 @@ impl Server {
             .collect()
     }
 
+    /// Its directory.
+    pub fn dir(&self) -> &std::path::Path {
+        &self.dir
+    }
+
     /// What the server has said.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.join("log")).unwrap_or_default()

@@ -41,6 +41,10 @@ pub const KEYS: usize = 256;
 /// How many events there are.
 pub const EVENTS: usize = 1024;
 const LINE_MAX: usize = 1 << 20;
+/// The name of an empty file: the next recovery takes its time, and writes into it which process recovers.
+pub const SLOW_RECOVERY: &str = "slow-recovery";
+/// How long that recovery takes.
+const RECOVERY_MS: u64 = 1000;
 
 /// A counter, and its image: they differ only while somebody changes them.
 #[repr(C)]
@@ -414,6 +418,16 @@ impl Service for TestService {
                 }
             }
         }
+    }
+
+    /// Recovers for [`RECOVERY_MS`] if a test has left [`SLOW_RECOVERY`] in the directory, and writes its process there.
+    fn start(&self) -> Result<()> {
+        let note = kernel::supervisor::config().data_dir.join(SLOW_RECOVERY);
+        if std::fs::metadata(&note).is_ok_and(|note| note.len() == 0) {
+            std::fs::write(&note, std::process::id().to_string()).expect("the directory is there");
+            std::thread::sleep(std::time::Duration::from_millis(RECOVERY_MS));
+        }
+        Ok(())
     }
 
     fn close(&self, session: &mut Session, _end: End) {
