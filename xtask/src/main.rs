@@ -66,6 +66,8 @@ fn main() -> ExitCode {
         "torture" => e2e::torture(args),
         "sim" => sim::run(args),
         "bench" => bench::run(args),
+        bench::prototype::SUBCOMMAND => bench::prototype::run(args),
+        bench::prototype::ENGINE => bench::prototype::engine(args),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -31,7 +31,7 @@ const AFTERMATH: Duration = Duration::from_secs(3);
 pub struct Launch<'a> {
     /// The server's binary.
     pub program: &'a Path,
-    /// `serve` or `limit`.
+    /// `serve` or `limit`, or what another program that takes the same options calls it.
     pub subcommand: &'a str,
     /// The model and what else was chosen.
     pub settings: Settings,
@@ -152,6 +152,20 @@ impl ServerUnderTest {
         command
     }
 
+    /// Kills all of it and removes the directory: for what is not our server and has no clean stop to be held to.
+    pub fn kill(mut self) {
+        self.kill_all();
+        self.stopped = true;
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+
+    fn kill_all(&mut self) {
+        for process in process::members_marked(self.child.id(), &self.mark) {
+            process::signal("KILL", process.pid);
+        }
+        let _ = self.child.wait();
+    }
+
     /// Asks for a clean stop with SIGTERM and holds the server to it.
     pub fn stop(self) -> Outcome<()> {
         self.stop_with("TERM")
@@ -210,10 +224,7 @@ impl ServerUnderTest {
 impl Drop for ServerUnderTest {
     fn drop(&mut self) {
         if !self.stopped {
-            for process in process::members_marked(self.child.id(), &self.mark) {
-                process::signal("KILL", process.pid);
-            }
-            let _ = self.child.wait();
+            self.kill_all();
         }
     }
 }

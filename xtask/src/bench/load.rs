@@ -2,7 +2,7 @@
 //!
 //! | benchmark | server | load |
 //! |---|---|---|
-//! | `limit` | `gearbox limit` | a prepared point select, answered with canned messages: the answer costs nothing |
+//! | `limit` | `gearbox limit`, and each model's [`prototype`] beside it | a prepared point select, answered with canned messages: the answer costs nothing |
 //! | `select` | `gearbox serve`, and PostgreSQL beside it | the same on real tables |
 //! | `tpcb` | the same | `tpcb-like`, prepared: every transaction is flushed |
 //!
@@ -10,6 +10,7 @@
 //! other, so that what drifts on the machine drifts for all models alike.
 
 use super::postgres::{self, Postgres};
+use super::prototype;
 use super::record::{self, Figures, Record, Sample};
 use crate::args::Args;
 use crate::machine::{self, Machine};
@@ -69,10 +70,11 @@ pub const SELECT: Kind = Kind { name: "select", subcommand: "serve", script: "se
 /// Transactions like TPC-B's.
 pub const TPCB: Kind = Kind { name: "tpcb", subcommand: "serve", script: "tpcb-like", scale: Some(10) };
 
-/// What is measured: a model of Gearbox, or PostgreSQL.
+/// What is measured: a model of Gearbox, its prototype, or PostgreSQL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Subject {
     Gearbox(Model),
+    Prototype(Model),
     Postgres,
 }
 
@@ -110,9 +112,15 @@ pub fn run(kind: Kind, mut args: Args) -> Outcome<()> {
     let binary = tree::binary(asked, tree::Profile::Release)?;
     let (date, commit, machine) = (machine::date(), tree::commit(), Machine::this());
     let file = tree::root().join(format!("docs/results/{}.jsonl", kind.name));
+    let prototypes = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut subjects: Vec<Subject> = plan.models.iter().map(|model| Subject::Gearbox(*model)).collect();
-    if kind.scale.is_some() {
-        subjects.push(Subject::Postgres);
+    match kind.scale {
+        Some(_) => subjects.push(Subject::Postgres),
+        None => {
+            // Each beside its model, so that the two are compared at the same moment.
+            let pair = |model: &Model| [Subject::Gearbox(*model), Subject::Prototype(*model)];
+            subjects = plan.models.iter().flat_map(pair).collect();
+        }
     }
     for round in 1..=plan.rounds {
         for &layout in &plan.layouts {
@@ -133,6 +141,11 @@ pub fn run(kind: Kind, mut args: Args) -> Outcome<()> {
                             model.to_string(),
                             settings(model).options().join(" "),
                         ),
+                        Subject::Prototype(model) => (
+                            prototype::SUBCOMMAND.to_string(),
+                            model.to_string(),
+                            Settings { engines, ..Settings::of(model) }.options().join(" "),
+                        ),
                         Subject::Postgres => {
                             (postgres::version()?, "PostgreSQL".to_string(), postgres::OPTIONS.join(" "))
                         }
@@ -150,6 +163,18 @@ pub fn run(kind: Kind, mut args: Args) -> Outcome<()> {
                             server.stop()?;
                             measured
                         }
+                        Subject::Prototype(model) => {
+                            let launch = Launch {
+                                program: &prototypes,
+                                subcommand: prototype::SUBCOMMAND,
+                                settings: Settings { engines, ..Settings::of(model) },
+                                cpus: layout.server,
+                            };
+                            let server = ServerUnderTest::start(&launch)?;
+                            let measured = measure(kind, layout, &load, &server)?;
+                            server.kill();
+                            measured
+                        }
                         Subject::Postgres => {
                             let server = Postgres::start(layout.server)?;
                             let measured = measure(kind, layout, &load, &server)?;
@@ -158,9 +183,10 @@ pub fn run(kind: Kind, mut args: Args) -> Outcome<()> {
                         }
                     };
                     println!(
-                        "round {round} {:<5} {clients:>4} clients {:<18} {:>8.0} tps, server {:>6.2} us/tx, {:.2} switches/tx, others {:.0} %, stolen {:.0} %",
+                        "round {round} {:<5} {clients:>4} clients {:<17} {:<15} {:>8.0} tps, server {:>6.2} us/tx, {:.2} switches/tx, others {:.0} %, stolen {:.0} %",
                         layout.name,
                         model,
+                        server,
                         figures.tps,
                         figures.server_cpu_us,
                         figures.server_switches,

@@ -9,11 +9,13 @@
 //! 1. Records are only ever appended. The report is a pure function of them, and nobody edits it.
 //! 2. Variants are compared within one run of this command, where they ran in turns, and never across runs.
 //! 3. A figure is a median over rounds, shown with its smallest and largest value.
-//! 4. The expected figure stands beside the measured one ([`prototypes`]).
+//! 4. The expected figure stands beside the measured one: what a model's bare mechanism needs ([`prototype`]), measured in the same
+//!    run, and what it once needed elsewhere ([`published`]).
 
 mod load;
 mod postgres;
-mod prototypes;
+pub mod prototype;
+mod published;
 pub mod record;
 pub mod report;
 

@@ -3,14 +3,17 @@
 //! For each benchmark, and for each combination of layout and load, the newest run that measured it is shown whole. Older
 //! runs stay in the records; what they measured is not mixed in, because machines drift from hour to hour.
 
-use super::prototypes::{self, ALLOWANCE};
 use super::record::{self, Figures, Record};
+use super::{prototype, published};
 use crate::Outcome;
 use crate::machine::Machine;
 use crate::model::MODELS;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+
+/// By how much a model may cost more than its prototype before it is to be thought over.
+const ALLOWANCE: f64 = 1.3;
 
 const HEAD: &str = "\
 # Benchmarks
@@ -93,16 +96,14 @@ fn introduction(bench: &str) -> String {
     if bench != "limit" {
         return String::new();
     }
-    let mut text = format!(
+    format!(
         "\n`gearbox limit` answers pgbench's prepared point select with canned messages, through the loop, the parking and the\n\
-         waits of the real server: the ceiling of what a model can do. Beside it stands the *prototype*, an echo server of the\n\
-         same model (60 bytes in, 80 out, a load generator lighter than pgbench); the last column is CPU over the prototype's CPU (over the\n\
-         upper end where that is a range), in bold where it is more than {ALLOWANCE}.\n\n| model | its prototype |\n|---|---|\n"
-    );
-    for model in MODELS.map(|model| model.to_string()) {
-        let _ = writeln!(text, "| {model} | {} |", prototypes::description(&model).unwrap_or_default());
-    }
-    text
+         waits of the real server: the ceiling of what a model can do. Beside it stands the model's *prototype* under the same load in the\n\
+         same run: its bare mechanism (a process or thread for each connection; a pool of them on one epoll instance; engines with an epoll\n\
+         instance each), one receive and one send of the same bytes per request and nothing parsed. The ratio is in bold where it is more\n\
+         than {ALLOWANCE}. *Once* is what the first prototypes cost, with 60 bytes in, 80 out and a lighter load generator, on\n\
+         another day: the distance to it is the machine's and the generator's.\n"
+    )
 }
 
 fn table(out: &mut String, records: &[&Record]) {
@@ -113,12 +114,15 @@ fn table(out: &mut String, records: &[&Record]) {
         "\n**Clients: {}**; `{}`, `{}`; rounds: {} of {} s; {}, commit {}\n\n",
         first.clients, first.script, first.protocol, rounds, first.seconds, first.date, first.commit
     );
+    let (beside, records): (Vec<&Record>, Vec<&Record>) =
+        records.iter().copied().partition(|record| record.server == prototype::SUBCOMMAND);
+    let beside = by_model(&beside);
     let expected = first.bench == "limit";
     out.push_str("| model | tps | p99 µs | CPU µs | user + system | switches | client µs | noise % |");
-    out.push_str(if expected { " prototype CPU | switches | × |\n" } else { "\n" });
+    out.push_str(if expected { " prototype CPU | switches | × | once |\n" } else { "\n" });
     out.push_str("|---|---:|---:|---:|---:|---:|---:|---:|");
-    out.push_str(if expected { "---:|---:|---:|\n" } else { "\n" });
-    for (label, rows) in by_model(records) {
+    out.push_str(if expected { "---:|---:|---:|---:|\n" } else { "\n" });
+    for (label, rows) in by_model(&records) {
         let median = |figure: fn(&Figures) -> f64| Spread::of(&rows, figure).median;
         let tps = Spread::of(&rows, |figures| figures.tps);
         let cpu = Spread::of(&rows, |figures| figures.server_cpu_us);
@@ -135,21 +139,25 @@ fn table(out: &mut String, records: &[&Record]) {
             median(|figures| figures.others_percent + figures.stolen_percent),
         );
         if expected {
-            out.push_str(&beside(&label, first, cpu.median));
+            let prototype = beside.iter().find(|(model, _)| *model == label);
+            out.push_str(&compared(prototype.map_or(&[], |(_, rows)| rows), cpu.median));
+            let once = published::figure(&label, &first.layout, first.clients);
+            let _ = write!(out, " {} |", once.map_or(String::new(), |cpu| format!("{cpu:.2}")));
         }
         out.push('\n');
     }
 }
 
-/// The cells that compare a model with its prototype.
-fn beside(model: &str, record: &Record, cpu: f64) -> String {
-    let Some(figure) = prototypes::figure(model, &record.layout, record.clients) else { return " | | |".into() };
-    let (low, high) = figure.cpu_us;
-    let expected = if low == high { format!("{low:.2}") } else { format!("{low:.1}–{high:.1}") };
-    let switches = figure.switches.map_or(String::new(), |count| format!("{count:.2}"));
-    let ratio = cpu / high;
+/// The cells that compare a model with its prototype's records, if there are any.
+fn compared(prototype: &[&Record], cpu: f64) -> String {
+    if prototype.is_empty() {
+        return " | | |".into();
+    }
+    let bare = Spread::of(prototype, |figures| figures.server_cpu_us);
+    let switches = Spread::of(prototype, |figures| figures.server_switches).median;
+    let ratio = cpu / bare.median;
     let ratio = if ratio > ALLOWANCE { format!("**{ratio:.2}**") } else { format!("{ratio:.2}") };
-    format!(" {expected} | {switches} | {ratio} |")
+    format!(" {} | {switches:.2} | {ratio} |", bare.text(2))
 }
 
 /// Rows of a table: the six models in their order, then whatever else there is.
@@ -189,15 +197,18 @@ mod tests {
 
     #[test]
     fn medians_stand_with_their_spread_and_their_prototype() {
+        let mut bare = record("a", "thread/fiber", "one", 8, 1, 700.0);
+        bare.figures = Figures { server_cpu_us: 2.0, server_switches: 0.25, ..bare.figures };
         let records = [
             record("a", "thread/fiber", "one", 8, 1, 100.0),
             record("a", "thread/fiber", "one", 8, 2, 300.0),
             record("a", "thread/fiber", "one", 8, 3, 110.0),
             record("a", "process/dedicated", "one", 8, 1, 90.0),
+            Record { server: "prototype".into(), ..bare },
         ];
         let text = render(&records);
         assert!(text.contains("| thread/fiber | 110 (100–300) | 0 | 3.00 (3.00–3.00) |"), "{text}");
-        assert!(text.contains("| 1.92 | 0.22 | **1.56** |"), "{text}");
+        assert!(text.contains("| 2.00 (2.00–2.00) | 0.25 | **1.50** | 1.92 |"), "{text}");
         let (process, thread) = (text.find("| process/dedicated | 90"), text.find("| thread/fiber | 110"));
         assert!(process.unwrap() < thread.unwrap(), "models stand in their order");
     }
