@@ -7,21 +7,21 @@
 /// The numbers of clients that the figures are for.
 const CLIENTS: [u32; 4] = [1, 8, 100, 600];
 
-/// Microseconds of CPU per request with server and client on one CPU, for each of [`CLIENTS`].
-const ONE: &[(&str, [f64; 4])] = &[
-    ("process/dedicated", [2.72, 3.14, 3.80, 5.23]),
-    ("thread/dedicated", [2.85, 2.90, 3.36, 5.13]),
-    ("process/shared", [2.93, 2.09, 1.86, 2.28]),
-    ("thread/shared", [3.00, 2.22, 1.97, 2.34]),
-    ("process/fiber", [2.95, 1.82, 1.67, 2.31]),
-    ("thread/fiber", [3.00, 1.92, 1.74, 2.34]),
+/// Nanoseconds of CPU per request with server and client on one CPU, for each of [`CLIENTS`].
+const ONE: &[(&str, [u32; 4])] = &[
+    ("process/dedicated", [2720, 3140, 3800, 5230]),
+    ("thread/dedicated", [2850, 2900, 3360, 5130]),
+    ("process/shared", [2930, 2090, 1860, 2280]),
+    ("thread/shared", [3000, 2220, 1970, 2340]),
+    ("process/fiber", [2950, 1820, 1670, 2310]),
+    ("thread/fiber", [3000, 1920, 1740, 2340]),
 ];
 
-/// The figure for a cell, where there is one.
+/// The microseconds for a cell, where there are any.
 pub fn figure(model: &str, layout: &str, clients: u32) -> Option<f64> {
     let column = CLIENTS.iter().position(|&count| count == clients)?;
     let row = ONE.iter().find(|row| row.0 == model).filter(|_| layout == "one")?;
-    Some(row.1[column])
+    Some(f64::from(row.1[column]) / 1000.0)
 }
 
 #[cfg(test)]

@@ -45,10 +45,10 @@ impl Channel {
         let mut byte = [0];
         rustix::net::recvmsg(&self.0, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
         for message in control.drain() {
-            if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
-                if let Some(descriptor) = descriptors.next() {
-                    return Ok(descriptor);
-                }
+            if let RecvAncillaryMessage::ScmRights(mut descriptors) = message
+                && let Some(descriptor) = descriptors.next()
+            {
+                return Ok(descriptor);
             }
         }
         Err(Error::from(ErrorKind::UnexpectedEof))
