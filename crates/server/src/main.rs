@@ -1,29 +1,12 @@
-//! Gearbox: a relational database server whose process model is a setting.
+//! The program `gearbox`: reads the command line and starts what it names.
 //!
-//! This file reads the command line and starts what it names; it and [`options`] are the only places above `kernel`
-//! that know the names of the execution models, and only to hand them on.
-//!
-//! | module | what it is |
-//! |---|---|
-//! | [`options`] | settings from all layers, and the kernel's configuration from them |
-//! | [`data_directory`] | making, checking and locking the directory of the data |
-//! | [`roles`] | who may come in |
-//! | [`startup`] | a connection's first messages: encryption, authentication, parameters |
-//! | [`limit`] | the service that answers with canned messages: the ceiling of this server |
-//! | [`serve`] | the database server itself |
-//! | [`views`] | what the server shows of itself |
+//! It and [`server::options`] are the only places above `kernel` that know the names of the execution models, and only to hand
+//! them on.
 #![forbid(unsafe_code)]
 
-mod data_directory;
-mod limit;
-mod options;
-mod roles;
-mod serve;
-mod startup;
-mod views;
-
 use base::Result;
-use options::{Command, Options};
+use server::options::{Command, Options};
+use server::{limit, serve};
 
 fn main() {
     let status = match Options::read(std::env::args().skip(1)) {

@@ -33,6 +33,11 @@ pub enum Proof {
 }
 
 impl Roles {
+    /// The role without a password, kept nowhere: for servers that live within a test.
+    pub fn without_password() -> Roles {
+        Roles { verifier: None, secret: ServerSecret::default() }
+    }
+
     /// Reads the roles, and takes over a new password if a file has one.
     ///
     /// Errors: `F0000` when the password file cannot be read or is empty.

@@ -43,7 +43,7 @@ use storage::Storage;
 use storage::relation::Relations;
 
 /// The service that every engine of the server has.
-struct Database {
+pub struct Database {
     settings: Effective,
     roles: Roles,
     settings_file: SettingsFile,
@@ -71,7 +71,6 @@ pub fn run(options: Options) -> Result<i32> {
         eprintln!("gearbox: {notice}");
     }
     let roles = Roles::open(options.data(), options.effective.text(SettingId::PasswordFile))?;
-    kernel::io::on_completion(Storage::complete);
     kernel::supervisor::run(
         config,
         || Database::make(options.effective, roles),
@@ -167,7 +166,10 @@ fn in_arena<T>(value: T, session: &Session) -> Result<ArenaBox<T, ArenaRef>> {
 
 impl Database {
     /// Takes everything in the region that the server needs. Before the first engine.
-    fn make(settings: Effective, roles: Roles) -> Result<Database> {
+    ///
+    /// Errors: `53200`.
+    pub fn make(settings: Effective, roles: Roles) -> Result<Database> {
+        kernel::io::on_completion(Storage::complete);
         let storage = Storage::create_tables(&storage_config(&settings))?;
         let relations = Relations::make(storage);
         let mut catalogs = Catalogs::new();
@@ -175,6 +177,11 @@ impl Database {
         views::register(&mut catalogs, activity);
         let sql = sql::session::Database::new(catalogs, clock::wall_us()).with_tables(relations);
         Ok(Database { settings, roles, settings_file: SettingsFile::make(), activity, storage, relations, sql })
+    }
+
+    /// The storage: for tests that look at what is left in it.
+    pub fn storage(&self) -> &'static Storage {
+        self.storage
     }
 
     fn vacuum_settings(&self) -> storage::vacuum::Settings {

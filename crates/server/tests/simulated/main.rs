@@ -1,0 +1,108 @@
+//! The database server in the simulator: bytes of the PostgreSQL protocol in and out, under random schedules, deaths of hosts,
+//! power cuts that lose and tear what was not flushed, and disks that fail.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`wire`] | a client of the protocol |
+//! | [`run`] | a server over simulated engines, and what must be so at the end |
+//! | [`bank`] | a load like TPC-B |
+//!
+//! `SIM_SEEDS=17,18 cargo test -p server --test simulated NAME` walks those seeds and tells what each did, and
+//! `SIM_SEEDS=100..2000` all of these; with `SIM_VERBOSE=1` at length.
+
+mod bank;
+mod run;
+mod wire;
+
+use kernel::engine::sim::{Failure, Report, Scenario};
+use run::{Trouble, options};
+use wire::{How, Wire};
+
+/// The seeds that the environment asks for.
+fn asked_for() -> Option<Vec<u64>> {
+    let text = std::env::var("SIM_SEEDS").ok()?;
+    let number = |text: &str| text.trim().parse::<u64>().expect("SIM_SEEDS holds numbers and ranges, as 3,17,100..200");
+    let seeds = text.split(',').flat_map(|word| match word.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => number(word)..number(word) + 1,
+    });
+    Some(seeds.collect())
+}
+
+/// Runs seeds; panics at the first that fails, and says how to see it again.
+fn walk(name: &str, range: std::ops::Range<u64>, each: impl Fn(u64) -> Result<Report, Box<Failure>>) -> Report {
+    let asked = asked_for();
+    let tell = asked.as_ref().is_some_and(|seeds| seeds.len() < 20);
+    let mut sum = Report::default();
+    for seed in asked.unwrap_or_else(|| range.collect()) {
+        match each(seed) {
+            Ok(report) => {
+                if tell {
+                    println!("{name}, seed {seed}: {report:?}");
+                }
+                sum.kills += report.kills;
+                sum.restarts += report.restarts;
+                sum.power_cuts += report.power_cuts;
+                sum.requests += report.requests;
+                sum.steps += report.steps;
+                sum.moves += report.moves;
+                sum.connections += report.connections;
+            }
+            Err(failure) => panic!(
+                "seed {seed} fails: {failure}\n{:?}\nagain: SIM_SEEDS={seed} cargo test -p server --test simulated {name}",
+                failure.report
+            ),
+        }
+    }
+    println!("{name}: {sum:?}");
+    sum
+}
+
+/// Everything that the protocol has, without trouble.
+#[test]
+fn statements() {
+    walk("statements", 0..6, |seed| {
+        run::run(seed, options(seed, Trouble::None), |scenario: &mut Scenario| {
+            scenario.client(|conn| {
+                let mut wire = Wire::new(conn);
+                for how in How::ALL {
+                    let reply = wire.run(how, "select $1::int + 1", &["41".into()]).unwrap();
+                    assert_eq!((reply.number(0, 0), reply.status), (42, 'I'), "{how:?}");
+                    assert_eq!(wire.run(how, "begin", &[]).unwrap().status, 'T', "{how:?}");
+                    let sql = "select g from generate_series(1, $1::int) g";
+                    let reply = wire.run(how, sql, &["5".into()]).unwrap();
+                    assert_eq!((reply.numbers(0), reply.error), (vec![1, 2, 3, 4, 5], None), "{how:?}");
+                    assert_eq!(wire.run(how, "select 1 / 0", &[]).unwrap().code(), Some("22012"), "{how:?}");
+                    assert_eq!(wire.run(how, "select 1", &[]).unwrap().code(), Some("25P02"), "{how:?}");
+                    assert_eq!(wire.run(how, "rollback", &[]).unwrap().status, 'I', "{how:?}");
+                }
+                wire.leave(true);
+            });
+        })
+    });
+}
+
+#[test]
+fn bank_schedules() {
+    walk("bank_schedules", 0..12, |seed| bank::run(seed, options(seed, Trouble::None), 20));
+}
+
+#[test]
+fn bank_kills() {
+    walk("bank_kills", 0..18, |seed| bank::run(seed, options(seed, Trouble::Kills), 20));
+}
+
+#[test]
+fn bank_power_cuts() {
+    walk("bank_power_cuts", 0..24, |seed| bank::run(seed, options(seed, Trouble::Cuts), 20));
+}
+
+#[test]
+fn bank_bad_disk() {
+    walk("bank_bad_disk", 0..12, |seed| bank::run(seed, options(seed, Trouble::Disk), 20));
+}
+
+#[test]
+fn bank_everything() {
+    walk("bank_everything", 0..12, |seed| bank::run(seed, options(seed, Trouble::All), 20));
+}
