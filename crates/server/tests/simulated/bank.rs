@@ -94,7 +94,8 @@ fn prepare(wire: &mut Wire<'_>) {
 fn make_tables(wire: &mut Wire<'_>, by_copy: bool) -> Result<bool, Lost> {
     let mut statements = vec!["begin".to_string()];
     for (table, key, amount, _) in GROUPS {
-        statements.push(format!("create table {table} ({key} int primary key, {amount} int not null, filler char(20))"));
+        statements
+            .push(format!("create table {table} ({key} int primary key, {amount} int not null, filler char(20))"));
     }
     statements.push("create table history (id int, aid int, delta int, mtime timestamp)".into());
     for statement in statements {
@@ -115,7 +116,9 @@ fn make_tables(wire: &mut Wire<'_>, by_copy: bool) -> Result<bool, Lost> {
                 let lines: Vec<String> = (0..count).map(|key| format!("{key}\t0\tfilled")).collect();
                 wire.copy_in(&format!("copy {table} from stdin"), &lines)?
             }
-            false => wire.simple(&format!("insert into {table} select g, 0 from generate_series(0, {}) g", count - 1))?,
+            false => {
+                wire.simple(&format!("insert into {table} select g, 0 from generate_series(0, {}) g", count - 1))?
+            }
         };
         if !forgive(table, &reply, &[]) {
             return Ok(false);
@@ -170,7 +173,11 @@ fn transfer(wire: &mut Wire<'_>, id: i64, world: &Shared) {
         Style::Text { block } => {
             let texts: Vec<String> = statements
                 .iter()
-                .map(|(sql, values)| sql.replace("$1", &bracket(&values[0])).replace("$2", &values[1]).replace("$3", &bracket(values.last().expect("there are some"))))
+                .map(|(sql, values)| {
+                    sql.replace("$1", &bracket(&values[0]))
+                        .replace("$2", &values[1])
+                        .replace("$3", &bracket(values.last().expect("there are some")))
+                })
                 .collect();
             let text = texts.join("; ");
             let text = if block { format!("begin; {text}; commit") } else { text };
@@ -276,7 +283,8 @@ fn look_twice(wire: &mut Wire<'_>, world: &Shared) -> Result<(), Lost> {
 /// An index on the history comes and goes; while it is there what is found through it is what is there.
 fn index(wire: &mut Wire<'_>, world: &Shared) {
     let how = wire.pick(&How::ALL);
-    let sql = if wire.below(2) == 0 { "create index history_id on history (id)" } else { "drop index if exists history_id" };
+    let sql =
+        if wire.below(2) == 0 { "create index history_id on history (id)" } else { "drop index if exists history_id" };
     match wire.run(how, sql, &[]) {
         Ok(reply) => drop(forgive(sql, &reply, &["42P07", "42704"])),
         Err(Lost) => return,

@@ -16,6 +16,8 @@ mod wire;
 
 use kernel::engine::sim::{Failure, Report, Scenario};
 use run::{Trouble, options};
+use std::cell::Cell;
+use std::rc::Rc;
 use wire::{How, Wire};
 
 /// The seeds that the environment asks for.
@@ -76,6 +78,39 @@ fn statements() {
                     assert_eq!(wire.run(how, "select 1", &[]).unwrap().code(), Some("25P02"), "{how:?}");
                     assert_eq!(wire.run(how, "rollback", &[]).unwrap().status, 'I', "{how:?}");
                 }
+                wire.leave(true);
+            });
+        })
+    });
+}
+
+/// An index that another session makes between `Bind` and `Execute` is no matter for the portal, whose plan was made without it.
+#[test]
+fn a_portal_outlives_a_new_index() {
+    walk("a_portal_outlives_a_new_index", 0..6, |seed| {
+        let step = Rc::new(Cell::new(0));
+        run::run(seed, options(seed, Trouble::None), |scenario: &mut Scenario| {
+            let (mine, theirs) = (step.clone(), step.clone());
+            scenario.client(move |conn| {
+                let mut wire = Wire::new(conn);
+                for sql in ["create table t (a int)", "insert into t select g from generate_series(1, 9) g"] {
+                    assert_eq!(wire.simple(sql).unwrap().error, None);
+                }
+                let reply = wire.in_pieces("select a from t where a = $1", &["4".into()], |wire, answer| {
+                    if answer == b'C' {
+                        mine.set(1);
+                        run::wait_until(wire, || mine.get() == 2);
+                    }
+                });
+                let reply = reply.unwrap();
+                assert_eq!((reply.numbers(0), reply.error), (vec![4], None));
+                wire.leave(true);
+            });
+            scenario.client(move |conn| {
+                let mut wire = Wire::new(conn);
+                run::wait_until(&mut wire, || theirs.get() == 1);
+                assert_eq!(wire.simple("create index on t (a)").unwrap().error, None);
+                theirs.set(2);
                 wire.leave(true);
             });
         })

@@ -1,6 +1,6 @@
 //! A run: the database server over simulated engines, its clients, and what must be so at the end whatever they do.
 
-use super::wire::Wire;
+use super::wire::{Wire, is_verbose};
 use base::settings::{Layers, Machine};
 use kernel::config::{EngineKind, Sessions};
 use kernel::engine::sim::{self, DiskFaults, Failure, Options, Report, Scenario};
@@ -38,10 +38,6 @@ pub enum Trouble {
     All,
 }
 
-impl Trouble {
-    pub const ALL: [Trouble; 5] = [Trouble::None, Trouble::Kills, Trouble::Cuts, Trouble::Disk, Trouble::All];
-}
-
 /// The model of a seed: all of them in turn.
 pub fn model(seed: u64) -> (EngineKind, Sessions) {
     let hosts = [EngineKind::Process, EngineKind::Thread][(seed / 3 % 2) as usize];
@@ -52,13 +48,12 @@ pub fn model(seed: u64) -> (EngineKind, Sessions) {
 /// How a seed runs under a trouble.
 pub fn options(seed: u64, trouble: Trouble) -> Options {
     let (hosts, sessions) = model(seed);
-    let verbose = std::env::var("SIM_VERBOSE").is_ok_and(|value| value == "1");
     let calm = Options {
         steps_max: 60_000_000,
         patience_ns: 60_000_000_000,
         trouble_ns: 150_000_000,
         move_sessions: seed / 6 % 4 == 3,
-        verbose,
+        verbose: is_verbose(),
         ..Options::new(hosts, sessions)
     };
     let disk = DiskFaults { done_in_part: 50_000, read_fails: 2_000, write_fails: 500, ..DiskFaults::default() };

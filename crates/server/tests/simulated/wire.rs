@@ -40,6 +40,11 @@ pub struct Refusal {
     pub message: String,
 }
 
+/// True if a run is to be told at length.
+pub fn is_verbose() -> bool {
+    std::env::var("SIM_VERBOSE").is_ok_and(|value| value == "1")
+}
+
 /// A row's values as text.
 pub type Row = Vec<Option<String>>;
 
@@ -125,11 +130,19 @@ pub struct Wire<'c> {
     in_session: bool,
     /// What `ReadyForQuery` said last.
     pub status: char,
+    verbose: bool,
 }
 
 impl<'c> Wire<'c> {
     pub fn new(conn: &'c mut SimConn) -> Wire<'c> {
-        Wire { conn, input: Vec::new(), prepared: BTreeMap::new(), in_session: false, status: 'I' }
+        Wire {
+            conn,
+            input: Vec::new(),
+            prepared: BTreeMap::new(),
+            in_session: false,
+            status: 'I',
+            verbose: is_verbose(),
+        }
     }
 
     pub fn below(&self, bound: u64) -> u64 {
@@ -223,6 +236,7 @@ impl<'c> Wire<'c> {
     fn reply(&mut self) -> Result<Reply, Lost> {
         let mut reply = Reply::default();
         while !self.one(&mut reply)? {}
+        self.tell(|| format!("is told: {reply:?}"));
         Ok(reply)
     }
 
@@ -261,9 +275,17 @@ impl<'c> Wire<'c> {
         Ok(false)
     }
 
+    /// Tells what happens, if that is wanted.
+    fn tell(&self, what: impl FnOnce() -> String) {
+        if self.verbose {
+            eprintln!("{:>12.3} us  {}", self.conn.now() as f64 / 1000.0, what());
+        }
+    }
+
     /// A text of one or several statements.
     pub fn simple(&mut self, sql: &str) -> Result<Reply, Lost> {
         self.come_in();
+        self.tell(|| format!("asks: {sql}"));
         let mut bytes = Vec::new();
         Message::begin(&mut bytes, Some(b'Q')).text(sql).end();
         self.send(&bytes)?;
@@ -273,6 +295,7 @@ impl<'c> Wire<'c> {
     /// A statement whose parameters are `$1` and so on.
     pub fn run(&mut self, how: How, sql: &str, parameters: &[String]) -> Result<Reply, Lost> {
         self.come_in();
+        self.tell(|| format!("asks, {how:?}: {sql} {parameters:?}"));
         match how {
             How::Simple => self.simple(&inline(sql, parameters)),
             How::Unnamed => {
@@ -285,9 +308,12 @@ impl<'c> Wire<'c> {
                 self.send(&bytes)?;
                 self.reply()
             }
-            How::Pieces => self.in_pieces(sql, parameters),
+            How::Pieces => self.in_pieces(sql, parameters, |_, _| ()),
             How::Prepared => {
-                let Some(name) = self.statement(sql)? else { return self.run(How::Unnamed, sql, parameters) };
+                let name = match self.statement(sql)? {
+                    Ok(name) => name,
+                    Err(refused) => return Ok(refused),
+                };
                 let mut bytes = Vec::new();
                 bind(&mut bytes, "", &name, parameters);
                 execute(&mut bytes, "", 0);
@@ -300,25 +326,32 @@ impl<'c> Wire<'c> {
         }
     }
 
-    /// The name of a prepared statement; prepares it if need be. None if that failed: whoever sends the statement otherwise gets
-    /// the error.
-    fn statement(&mut self, sql: &str) -> Result<Option<String>, Lost> {
+    /// The name of a prepared statement; prepares it if need be. The inner error is the answer if that failed.
+    fn statement(&mut self, sql: &str) -> Result<Result<String, Reply>, Lost> {
         if let Some(name) = self.prepared.get(sql) {
-            return Ok(Some(name.clone()));
+            return Ok(Ok(name.clone()));
         }
         let name = format!("s{}", self.prepared.len());
         let mut bytes = Vec::new();
         parse(&mut bytes, &name, sql);
         sync(&mut bytes);
         self.send(&bytes)?;
-        if self.reply()?.error.is_some() {
-            return Ok(None);
+        let reply = self.reply()?;
+        if reply.error.is_some() {
+            return Ok(Err(reply));
         }
         self.prepared.insert(sql.to_string(), name.clone());
-        Ok(Some(name))
+        Ok(Ok(name))
     }
 
-    fn in_pieces(&mut self, sql: &str, parameters: &[String]) -> Result<Reply, Lost> {
+    /// Sends `Parse`, `Bind` and `Execute` apart; `before` is called before each, with the tag of its answer.
+    pub fn in_pieces(
+        &mut self,
+        sql: &str,
+        parameters: &[String],
+        mut before: impl FnMut(&mut Self, u8),
+    ) -> Result<Reply, Lost> {
+        self.come_in();
         let mut pieces: [Vec<u8>; 3] = Default::default();
         parse(&mut pieces[0], "", sql);
         bind(&mut pieces[1], "", "", parameters);
@@ -326,6 +359,7 @@ impl<'c> Wire<'c> {
         let mut reply = Reply::default();
         for (mut piece, answer) in pieces.into_iter().zip([b'1', b'2', b'C']) {
             Message::begin(&mut piece, Some(b'H')).end();
+            before(self, answer);
             self.send(&piece)?;
             let done = |reply: &Reply| answer == b'C' && !reply.tags.is_empty();
             let mut told = false;

@@ -448,7 +448,10 @@ impl<A: Allocator + Copy> Session<A> {
                 return Ok((tag(plan, 0), Ended::AtEnd(0)));
             }
         }
-        if !self.lock_current(env, &stored_tables(self.plans.bytes(id)))? {
+        // The tables have been locked since the plan was made, unless the portal is older than the transaction: what others
+        // changed meanwhile, such as a new index, leaves the plan as good as it was.
+        let is_current = self.lock_current(env, &stored_tables(self.plans.bytes(id)))?;
+        if !is_current && (self.work.defines || portal.holds) {
             return Err(Error::statement(
                 sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "a table of the portal was changed since it was made",
