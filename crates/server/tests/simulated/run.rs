@@ -4,7 +4,7 @@ use super::wire::{Wire, is_verbose};
 use base::settings::{Layers, Machine};
 use kernel::config::{EngineKind, Sessions};
 use kernel::engine::sim::{self, DiskFaults, Failure, Options, Report, Scenario};
-use kernel::session::Service;
+use kernel::session::{self, Service};
 use server::roles::Roles;
 use server::serve::Database;
 use std::cell::Cell;
@@ -96,10 +96,13 @@ pub fn run(seed: u64, options: Options, clients: impl FnOnce(&mut Scenario)) -> 
 
 /// No client is left: nobody holds anything of the storage.
 fn at_rest(storage: &Storage) -> Result<(), String> {
-    let (running, (locks, ..)) = (storage.transactions.running().count(), storage.transactions.locks().usage());
-    match (running, locks) {
-        (0, 0) => Ok(()),
-        _ => Err(format!("no session is left, but {running} transactions and {locks} locks")),
+    let is_client = |session: base::SessionId| !session::slots()[session.0 as usize].is_background();
+    let running: Vec<_> = storage.transactions.running().filter(|running| is_client(running.session)).collect();
+    let held = storage.transactions.locks().held(storage.transactions);
+    let locks: Vec<_> = held.into_iter().filter(|held| is_client(held.session)).collect();
+    match running.is_empty() && locks.is_empty() {
+        true => Ok(()),
+        false => Err(format!("no session is left, but these transactions: {running:?}, and locks: {locks:?}")),
     }
 }
 
