@@ -71,14 +71,17 @@ pub(crate) fn queue(slot: &'static SessionShared) {
 /// Whether spinning before a sleep pays: where it does not (few CPUs, slow clients), it only takes the CPU from the client.
 #[derive(Default)]
 struct Spinning {
-    misses: u32,
+    /// Sleeps that are still to come before spinning is tried again.
     skips: u32,
+    /// Spins in vain since the last that was not.
+    misses: u32,
 }
 
 impl Spinning {
-    /// Misses in a row after which spinning is left out, and for how many sleeps.
+    /// Spins in vain after which spinning is left out; each further one doubles the sleeps without.
     const MISSES: u32 = 4;
     const SKIPS: u32 = 64;
+    const DOUBLINGS_MAX: u32 = 6;
 
     fn worth_it(&mut self) -> bool {
         if self.skips == 0 {
@@ -94,9 +97,8 @@ impl Spinning {
 
     fn missed(&mut self) {
         self.misses += 1;
-        if self.misses == Self::MISSES {
-            self.misses = 0;
-            self.skips = Self::SKIPS;
+        if let Some(doublings) = self.misses.checked_sub(Self::MISSES) {
+            self.skips = Self::SKIPS << doublings.min(Self::DOUBLINGS_MAX);
         }
     }
 }
@@ -108,6 +110,8 @@ struct Loop {
     stacks: Pool,
     sleeper: Sleeper,
     spin: Spinning,
+    /// The port was looked at since the last request ran.
+    looked: bool,
     resumable: VecDeque<SessionId>,
     first: VecDeque<SessionId>,
     fresh: VecDeque<SessionId>,
@@ -125,6 +129,7 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         stacks: Pool::new(config.fiber_stack_bytes),
         sleeper: Sleeper::new(local.shared, port),
         spin: Spinning::default(),
+        looked: false,
         resumable: VecDeque::new(),
         first: VecDeque::new(),
         fresh: VecDeque::new(),
@@ -133,7 +138,11 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
     let spin_ns = config.engine_idle_spin_us as u64 * 1000;
     while !supervisor::stopping() || local.shared.fibers.load(Relaxed) > 0 {
         this.collect();
-        if this.look(port, Some(0)) == 0 && !this.has_work() {
+        // Whoever has nothing to do looks at the port by sleeping on it, and has looked when it wakes.
+        if this.has_work() && !std::mem::take(&mut this.looked) {
+            this.look(port, Some(0));
+        }
+        if !this.has_work() {
             this.sleep(port, spin_ns);
             continue;
         }
@@ -182,7 +191,7 @@ impl Loop {
     /// Looks at the port, sleeping at most `timeout`; answers how much arrived.
     fn look(&mut self, port: net::Port, timeout: Option<Nanos>) -> usize {
         let Loop { local, service, first, fresh, .. } = self;
-        net::wait_port(local, port, 256, timeout, |arrived| match arrived {
+        net::wait_port(local, port, net::EVENTS_MAX, timeout, |arrived| match arrived {
             Arrived::Session(slot) => {
                 // Also of a session that is at home elsewhere: until it parks there, this registration is its only one.
                 let here = slot.home.load(SeqCst) == local.shared.id().0;
@@ -310,12 +319,18 @@ impl Loop {
         me.set_state(State::Idle);
         net::sweep(self.local);
         if spin_ns > 0 && self.spin.worth_it() {
+            // What is there already says nothing about how soon more comes.
+            if self.look(port, Some(0)) > 0 {
+                self.looked = true;
+                return;
+            }
             let end = clock::real_now() + spin_ns;
             while clock::real_now() < end {
                 self.local.io.reap();
                 if !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty() || self.look(port, Some(0)) > 0 {
                     me.stats.spins_hit.add(1);
                     self.spin.hit();
+                    self.looked = true;
                     return;
                 }
             }
@@ -333,6 +348,7 @@ impl Loop {
                 self.look(port, timeout);
             });
             self.sleeper = sleeper;
+            self.looked = true;
         }
         me.bell.store(0, SeqCst);
     }

@@ -26,7 +26,7 @@ mod socket;
 pub(crate) use accept::{accept_pooled, accept_sleeping, close_private_port, listen};
 pub(crate) use keep::{Keeper, KeptMessage};
 pub(crate) use port::{
-    Arrived, BELL, LISTENER, Port, add_ring, forget_stale, make_ports, port_of, post_if_socket_wait, rehome_if_moved,
-    shared_port, wait_port, wake_port, wake_port_of,
+    Arrived, BELL, EVENTS_MAX, LISTENER, Port, add_ring, forget_stale, make_ports, port_of, post_if_socket_wait,
+    rehome_if_moved, shared_port, wait_port, wake_port, wake_port_of,
 };
 pub(crate) use socket::{SendError, Socket, Sweeping, close, init_host, sweep};

@@ -146,6 +146,9 @@ pub(crate) fn register(slot: &SessionShared, socket: &Socket) -> bool {
     })
 }
 
+/// What one look takes in at most: more than an engine runs before the next one.
+pub(crate) const EVENTS_MAX: usize = 64;
+
 /// Looks at a port, sleeping at most `timeout` (none: until something comes). Answers how much arrived.
 pub(crate) fn wait_port(
     local: &Local,
@@ -154,7 +157,7 @@ pub(crate) fn wait_port(
     timeout: Option<Nanos>,
     mut each: impl FnMut(Arrived),
 ) -> usize {
-    let mut events = [libc::epoll_event { events: 0, u64: 0 }; 256];
+    let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
     let most = most.min(events.len());
     local.shared.stats.polls.add(1);
     let count = match engine::sim::net() {
