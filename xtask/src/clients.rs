@@ -6,6 +6,7 @@
 //! | `pgbench` | loads | `postgresql-15`, which brings a server too; no cluster of it is made |
 //! | `taskset`, `setsid`, `setpriv` | keeping a server on a CPU and its processes together | `util-linux` |
 //! | `strace` | in which order a server writes and answers | `strace` |
+//! | `perf` | the same where it writes through rings; `matrix` alone needs it | `linux-perf` |
 //!
 //! Rules
 //! 1. Packages are installed only by root and only with `apt-get`; anyone else is told what to install.
@@ -27,18 +28,17 @@ const PROGRAMS: [(&str, &str); 6] = [
 /// The major version of PostgreSQL's programs that the server speaks to.
 const MAJOR: &str = "15";
 
-/// Makes sure that every program is there.
+/// The watcher of rings, which only the matrix needs.
+const PERF: [(&str, &str); 1] = [("perf", "linux-perf")];
+
+/// Makes sure that `perf` is there.
+pub fn ensure_perf() -> Outcome<()> {
+    ensure_all(&PERF)
+}
+
+/// Makes sure that every program that the checks drive is there.
 pub fn ensure() -> Outcome<()> {
-    let missing = missing(|program| version(program).is_some());
-    if !missing.is_empty() {
-        if !process::is_root() || !installs(&missing) {
-            return Err(advice(&missing));
-        }
-        let still = self::missing(|program| version(program).is_some());
-        if !still.is_empty() {
-            return Err(advice(&still));
-        }
-    }
+    ensure_all(&PROGRAMS)?;
     for program in ["psql", "pgbench"] {
         let text = version(program).unwrap_or_default();
         if !is_major(&text, MAJOR) {
@@ -50,8 +50,24 @@ pub fn ensure() -> Outcome<()> {
     Ok(())
 }
 
-fn missing(there: impl Fn(&str) -> bool) -> Vec<(&'static str, &'static str)> {
-    PROGRAMS.into_iter().filter(|(program, _)| !there(program)).collect()
+type Programs = [(&'static str, &'static str)];
+
+fn ensure_all(programs: &Programs) -> Outcome<()> {
+    let missing = missing(programs, |program| version(program).is_some());
+    if !missing.is_empty() {
+        if !process::is_root() || !installs(&missing) {
+            return Err(advice(&missing));
+        }
+        let still = self::missing(programs, |program| version(program).is_some());
+        if !still.is_empty() {
+            return Err(advice(&still));
+        }
+    }
+    Ok(())
+}
+
+fn missing(programs: &Programs, there: impl Fn(&str) -> bool) -> Vec<(&'static str, &'static str)> {
+    programs.iter().copied().filter(|(program, _)| !there(program)).collect()
 }
 
 fn advice(missing: &[(&'static str, &'static str)]) -> String {
@@ -102,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_its_package_once() {
-        let missing = missing(|program| program == "psql" || program == "taskset");
+        let missing = missing(&PROGRAMS, |program| program == "psql" || program == "taskset");
         let text = advice(&missing);
         assert_eq!(
             text,

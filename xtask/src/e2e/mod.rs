@@ -12,6 +12,7 @@
 //! A scenario knows nothing of the model it runs in, because what holds in one holds in all. The exception asks
 //! `/proc` whether the model is what its name says.
 
+mod flush;
 mod limit;
 mod serve;
 
@@ -61,7 +62,7 @@ impl Effort {
 }
 
 fn scenarios() -> Vec<Scenario> {
-    limit::scenarios().into_iter().chain(serve::scenarios()).collect()
+    limit::scenarios().into_iter().chain(serve::scenarios()).chain([flush::scenario()]).collect()
 }
 
 /// `cargo xtask e2e [NAME…]` and `cargo xtask matrix [NAME…]`, with `--model LIST` and `--binary PATH`.

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `serve-psql` | a statement's answer; the model is the one that was asked for |
 //! | `serve-pgbench` | pgbench fills its tables and loads them; no transaction fails; the sums agree |
-//! | `serve-flush` | no commit is acknowledged before the log's write has ended, from a trace of system calls |
 //! | `serve-crash` | after a `kill -9` of everything, what was acknowledged is there, and nothing is there in part |
 //!
 //! pgbench's sums: each transaction of `tpcb-like` adds one amount to an account, a teller and a branch and writes it down in
@@ -13,11 +12,9 @@
 use super::{Effort, Scenario};
 use crate::Outcome;
 use crate::pgbench::{self, Load};
-use crate::process;
 use crate::server_under_test::ServerUnderTest;
 use postgres::{Client, NoTls};
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::time::Duration;
@@ -25,15 +22,7 @@ use std::time::Duration;
 /// All scenarios of this file.
 pub fn scenarios() -> Vec<Scenario> {
     let scenario = |name, run| Scenario { name, subcommand: "serve", applies: |_| true, run };
-    vec![
-        scenario("serve-psql", psql),
-        scenario("serve-pgbench", pgbench),
-        Scenario {
-            applies: |settings| matches!(settings.io, Some("sync" | "workers")),
-            ..scenario("serve-flush", flush)
-        },
-        scenario("serve-crash", crash),
-    ]
+    vec![scenario("serve-psql", psql), scenario("serve-pgbench", pgbench), scenario("serve-crash", crash)]
 }
 
 /// What psql prints for a text, unaligned and without heads.
@@ -142,7 +131,7 @@ enum Known {
 }
 
 /// A connection for the crash clients.
-fn connect(server: &ServerUnderTest) -> Outcome<Client> {
+pub(super) fn connect(server: &ServerUnderTest) -> Outcome<Client> {
     let address = format!("host=127.0.0.1 port={} user=postgres dbname=postgres connect_timeout=10", server.port());
     Client::connect(&address, NoTls)
         .map_err(|error| format!("no connection: {error}: {:?}", std::error::Error::source(&error)))
@@ -223,78 +212,4 @@ fn crash(mut server: ServerUnderTest, effort: Effort) -> Outcome<()> {
         }
     }
     server.stop()
-}
-
-/// One client inserts rows, one after another, while the server's system calls are traced. Between two acknowledgements a
-/// write of the log must have begun and ended: that write is durable when it ends, because the log's files are opened so.
-///
-/// Only where the I/O method that was asked for makes a system call for each write: with `uring` the system does them without one, and
-/// the order of completions is the concern of storage's own tests.
-fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {
-    const ROWS: usize = 50;
-    let mut client = connect(&server)?;
-    client.batch_execute("create table flushed (n int)").map_err(|error| error.to_string())?;
-    let file = server.work_dir().join("trace");
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-y", "-s", "64", "-e", "trace=pwrite64,pwritev,pwritev2,fdatasync,sendto,write", "-o"]);
-    strace.arg(&file);
-    for process in server.processes() {
-        strace.args(["-p", &process.pid.to_string()]);
-    }
-    let mut strace = strace.stderr(Stdio::null()).spawn().map_err(|error| format!("strace: {error}"))?;
-    std::thread::sleep(Duration::from_millis(500));
-    for row in 0..ROWS {
-        client.batch_execute(&format!("insert into flushed values ({row})")).map_err(|error| error.to_string())?;
-    }
-    process::signal("INT", strace.id());
-    let _ = strace.wait();
-    drop(client);
-    let trace = std::fs::read_to_string(&file).map_err(|error| format!("no trace: {error}"))?;
-    let acknowledged = flushes_before_acknowledgements(&trace)?;
-    if acknowledged != ROWS {
-        return Err(format!("{acknowledged} of {ROWS} acknowledgements are in the trace"));
-    }
-    server.stop()
-}
-
-/// How many acknowledgements of an insert a trace has, each with a write of the log that began and ended since the last.
-fn flushes_before_acknowledgements(trace: &str) -> Outcome<usize> {
-    let mut begun = std::collections::BTreeSet::new();
-    let (mut ended, mut acknowledged) = (0, 0);
-    for line in trace.lines() {
-        let Some((task, call)) = line.trim_start().split_once(' ') else { continue };
-        let (task, call) = (task.to_string(), call.trim_start());
-        if call.contains("/wal/") && call.starts_with("pwrite") {
-            match call.ends_with("<unfinished ...>") {
-                true => drop(begun.insert(task)),
-                false => ended += usize::from(!call.contains(" = -1 ")),
-            }
-        } else if call.starts_with("<... pwrite") && begun.remove(&task) {
-            ended += usize::from(!call.contains(" = -1 "));
-        } else if call.contains("INSERT 0 1") && !call.starts_with("<...") {
-            acknowledged += 1;
-            if ended == 0 {
-                return Err(format!("acknowledgement {acknowledged} is sent before the log is written: {line}"));
-            }
-            ended = 0;
-        }
-    }
-    Ok(acknowledged)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_trace_with_an_early_acknowledgement_is_found() {
-        let write = "7 pwrite64(5</d/wal/0000>, \"x\", 4096, 0) = 4096\n";
-        let begun = "7 pwrite64(5</d/wal/0000>, \"x\", 4096, 0 <unfinished ...>\n";
-        let ended = "7 <... pwrite64 resumed>) = 4096\n";
-        let sent = "8 sendto(9<socket:[1]>, \"C\\0\\0\\0\\17INSERT 0 1\\0Z\", 22, 0, NULL, 0) = 22\n";
-        assert_eq!(flushes_before_acknowledgements(&format!("{write}{sent}{write}{sent}")), Ok(2));
-        assert_eq!(flushes_before_acknowledgements(&format!("{begun}{ended}{sent}")), Ok(1));
-        assert!(flushes_before_acknowledgements(&format!("{write}{sent}{sent}")).is_err());
-        assert!(flushes_before_acknowledgements(&format!("{begun}{sent}{ended}")).is_err());
-    }
 }

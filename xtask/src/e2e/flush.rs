@@ -1,0 +1,239 @@
+//! No commit is acknowledged before its log is on disk, seen from outside.
+//!
+//! One client inserts rows, one after another, while somebody watches the server. Between two acknowledgements a write of the log must
+//! have begun and ended; the log's files are opened so that a write is durable when it ends.
+//!
+//! | I/O method | who watches | a write ends with |
+//! |---|---|---|
+//! | `sync`, `workers` | `strace` | its system call |
+//! | `uring` | `perf`, on the system's own trace points | its completion in the ring |
+//!
+//! The scenario runs where a method was asked for by name: which one a default comes to is the server's choice.
+
+use super::{Effort, Scenario, serve};
+use crate::server_under_test::ServerUnderTest;
+use crate::{Outcome, clients, process};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Rows inserted, each in a transaction of its own.
+const ROWS: usize = 50;
+/// The bytes of an acknowledgement: CommandComplete with `INSERT 0 1`, and ReadyForQuery.
+const ACKNOWLEDGEMENT: usize = 22;
+
+/// The scenario of this file.
+pub fn scenario() -> Scenario {
+    Scenario { name: "serve-flush", subcommand: "serve", applies: |settings| settings.io.is_some(), run: flush }
+}
+
+fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {
+    let ring = server.settings().io == Some("uring");
+    if ring {
+        clients::ensure_perf()?;
+    }
+    let mut client = serve::connect(&server)?;
+    client.batch_execute("create table flushed (n int)").map_err(|error| error.to_string())?;
+    let file = server.work_dir().join("trace");
+    let mut watcher = if ring { perf(&file) } else { strace(&server, &file) }?;
+    std::thread::sleep(Duration::from_millis(500));
+    for row in 0..ROWS {
+        client.batch_execute(&format!("insert into flushed values ({row})")).map_err(|error| error.to_string())?;
+    }
+    process::signal("INT", watcher.id());
+    let _ = watcher.wait();
+    let acknowledged = match ring {
+        true => Ring::of(&server, log_files(&server)).acknowledgements(&script(&file)?)?,
+        false => calls(&std::fs::read_to_string(&file).map_err(|error| format!("no trace: {error}"))?)?,
+    };
+    drop(client);
+    if acknowledged != ROWS {
+        return Err(format!("{acknowledged} of {ROWS} acknowledgements are in the trace"));
+    }
+    server.stop()
+}
+
+fn strace(server: &ServerUnderTest, file: &Path) -> Outcome<Child> {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-y", "-s", "64", "-e", "trace=pwrite64,pwritev,pwritev2,fdatasync,sendto,write", "-o"]);
+    strace.arg(file);
+    for process in server.processes() {
+        strace.args(["-p", &process.pid.to_string()]);
+    }
+    strace.stderr(Stdio::null()).spawn().map_err(|error| format!("strace: {error}"))
+}
+
+fn perf(file: &Path) -> Outcome<Child> {
+    let mut perf = Command::new("perf");
+    perf.args(["record", "-q", "-a"]);
+    for event in [
+        "io_uring:io_uring_submit_req",
+        "io_uring:io_uring_file_get",
+        "io_uring:io_uring_complete",
+        "syscalls:sys_enter_sendto",
+    ] {
+        perf.args(["-e", event]);
+    }
+    perf.arg("-o").arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+    perf.spawn().map_err(|error| format!("perf: {error}"))
+}
+
+/// What perf recorded, a line an event, in order of time.
+fn script(file: &Path) -> Outcome<String> {
+    let output = Command::new("perf").args(["script", "-F", "tid,time,event,trace", "-i"]).arg(file).output();
+    let output = output.map_err(|error| format!("perf script: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("perf script: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// The descriptors of the log's files, by the thread that has them.
+fn log_files(server: &ServerUnderTest) -> BTreeSet<(u32, u32)> {
+    let mut files = BTreeSet::new();
+    for process in server.processes() {
+        let root = format!("/proc/{}", process.pid);
+        let numbers = |folder: &str| -> Vec<u32> {
+            let entries = std::fs::read_dir(format!("{root}/{folder}")).into_iter().flatten().flatten();
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+        };
+        for fd in numbers("fd") {
+            let target = std::fs::read_link(format!("{root}/fd/{fd}")).unwrap_or_default();
+            if target.components().any(|part| part.as_os_str() == "wal") {
+                files.extend(numbers("task").into_iter().map(|tid| (tid, fd)));
+            }
+        }
+    }
+    files
+}
+
+/// How many acknowledgements of an insert a trace of system calls has, each with a write of the log that began and ended since
+/// the last.
+fn calls(trace: &str) -> Outcome<usize> {
+    let mut begun = BTreeSet::new();
+    let (mut ended, mut acknowledged) = (0, 0);
+    for line in trace.lines() {
+        let Some((task, call)) = line.trim_start().split_once(' ') else { continue };
+        let (task, call) = (task.to_string(), call.trim_start());
+        if call.contains("/wal/") && call.starts_with("pwrite") {
+            match call.ends_with("<unfinished ...>") {
+                true => drop(begun.insert(task)),
+                false => ended += usize::from(!call.contains(" = -1 ")),
+            }
+        } else if call.starts_with("<... pwrite") && begun.remove(&task) {
+            ended += usize::from(!call.contains(" = -1 "));
+        } else if call.contains("INSERT 0 1") && !call.starts_with("<...") {
+            acknowledged += 1;
+            if ended == 0 {
+                return Err(format!("acknowledgement {acknowledged} is sent before the log is written: {line}"));
+            }
+            ended = 0;
+        }
+    }
+    Ok(acknowledged)
+}
+
+/// A server whose log is written through rings.
+struct Ring {
+    /// Its threads.
+    threads: BTreeSet<u32>,
+    /// Descriptors of log files.
+    logs: BTreeSet<(u32, u32)>,
+}
+
+impl Ring {
+    fn of(server: &ServerUnderTest, logs: BTreeSet<(u32, u32)>) -> Ring {
+        let tasks = server.processes().into_iter().flat_map(|process| {
+            let entries = std::fs::read_dir(format!("/proc/{}/task", process.pid)).into_iter().flatten().flatten();
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect::<Vec<u32>>()
+        });
+        Ring { threads: tasks.collect(), logs }
+    }
+
+    /// The same as [`calls`], of a trace of rings. A request of a ring is known by its address from its submission to its
+    /// completion.
+    fn acknowledgements(&self, trace: &str) -> Outcome<usize> {
+        let mut writes: BTreeMap<&str, bool> = BTreeMap::new();
+        let (mut ended, mut acknowledged) = (0, 0);
+        for line in trace.lines() {
+            let field = |name: &str| {
+                let (_, rest) = line.split_once(name)?;
+                rest.split([',', ' ']).find(|word| !word.is_empty())
+            };
+            let tid: u32 = line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0);
+            let request = field(" req ").unwrap_or_default();
+            if line.contains("io_uring_submit_req:") {
+                writes.remove(request);
+                if field("opcode ").is_some_and(|opcode| opcode.starts_with("WRITE")) {
+                    writes.insert(request, false);
+                }
+            } else if line.contains("io_uring_file_get:") {
+                let fd = field(" fd ").and_then(|fd| fd.parse().ok()).unwrap_or(u32::MAX);
+                if let Some(to_log) = writes.get_mut(request) {
+                    *to_log = self.logs.contains(&(tid, fd));
+                }
+            } else if line.contains("io_uring_complete:") {
+                let written = field("result ").and_then(|result| result.parse::<i64>().ok()).unwrap_or(-1);
+                ended += usize::from(writes.remove(request) == Some(true) && written > 0);
+            } else if line.contains("sys_enter_sendto:") && self.threads.contains(&tid) {
+                let length = field("len: 0x").and_then(|length| usize::from_str_radix(length, 16).ok());
+                if length == Some(ACKNOWLEDGEMENT) {
+                    acknowledged += 1;
+                    if ended == 0 {
+                        return Err(format!(
+                            "acknowledgement {acknowledged} is sent before the log is written: {line}"
+                        ));
+                    }
+                    ended = 0;
+                }
+            }
+        }
+        Ok(acknowledged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_with_an_early_acknowledgement_is_found() {
+        let write = "7 pwrite64(5</d/wal/0000>, \"x\", 4096, 0) = 4096\n";
+        let begun = "7 pwrite64(5</d/wal/0000>, \"x\", 4096, 0 <unfinished ...>\n";
+        let ended = "7 <... pwrite64 resumed>) = 4096\n";
+        let sent = "8 sendto(9<socket:[1]>, \"C\\0\\0\\0\\17INSERT 0 1\\0Z\", 22, 0, NULL, 0) = 22\n";
+        assert_eq!(calls(&format!("{write}{sent}{write}{sent}")), Ok(2));
+        assert_eq!(calls(&format!("{begun}{ended}{sent}")), Ok(1));
+        assert!(calls(&format!("{write}{sent}{sent}")).is_err());
+        assert!(calls(&format!("{begun}{sent}{ended}")).is_err());
+    }
+
+    #[test]
+    fn a_ring_that_acknowledges_early_is_found() {
+        let ring = Ring { threads: [7, 8].into(), logs: [(7, 19)].into() };
+        let submit = |op| {
+            format!(
+                "7 1.0: io_uring:io_uring_submit_req: ring 0x1, req 0xa, user_data 0x0, opcode {op}, flags 0x0, sq_thread 0\n"
+            )
+        };
+        let file = |fd| format!("7 1.1: io_uring:io_uring_file_get: ring 0x1, req 0xa, user_data 0x0, fd {fd}\n");
+        let write = format!("{}{}", submit("WRITE"), file(19));
+        let done = |result| {
+            format!(
+                "9 1.2: io_uring:io_uring_complete: ring 0x1, req 0xa, user_data 0x0, result {result}, cflags 0x0\n"
+            )
+        };
+        let send = |tid, length| {
+            format!("{tid} 1.3: syscalls:sys_enter_sendto: fd: 0x12, buff: 0x55, len: {length:#010x}, flags: 0x0\n")
+        };
+        let sent = send(8, 22);
+        let count = |trace: String| ring.acknowledgements(&trace);
+        assert_eq!(count(format!("{write}{}{sent}{write}{}{sent}", done(4096), done(4096))), Ok(2));
+        assert_eq!(count(format!("{write}{}{}{}{sent}", done(4096), send(9, 22), send(8, 400))), Ok(1));
+        assert!(count(format!("{write}{sent}{}", done(4096))).is_err(), "before its completion");
+        assert!(count(format!("{write}{}{sent}", done(-5))).is_err(), "a write that failed");
+        assert!(count(format!("{}{}{}{sent}", submit("WRITEV"), file(20), done(4096))).is_err(), "another file");
+        assert!(count(format!("{}{}{}{sent}", submit("POLL_ADD"), file(19), done(1))).is_err(), "no write");
+    }
+}
