@@ -11,17 +11,26 @@
 //! The scenario runs where a method was asked for by name: which one a default comes to is the server's choice.
 
 use super::{Effort, Scenario, serve};
+use crate::process::{self, Process};
 use crate::server_under_test::ServerUnderTest;
-use crate::{Outcome, clients, process};
+use crate::{Outcome, clients};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rows inserted, each in a transaction of its own.
 const ROWS: usize = 50;
 /// The bytes of an acknowledgement: CommandComplete with `INSERT 0 1`, and ReadyForQuery.
 const ACKNOWLEDGEMENT: usize = 22;
+
+/// How long a watcher may take until it watches.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A pipe is read only when there is something (Linux's number on every architecture that matters here).
+const O_NONBLOCK: i32 = 0o4000;
 
 /// The scenario of this file.
 pub fn scenario() -> Scenario {
@@ -36,15 +45,15 @@ fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {
     let mut client = serve::connect(&server)?;
     client.batch_execute("create table flushed (n int)").map_err(|error| error.to_string())?;
     let file = server.work_dir().join("trace");
-    let mut watcher = if ring { perf(&file) } else { strace(&server, &file) }?;
-    std::thread::sleep(Duration::from_millis(500));
+    let mut watcher = if ring { perf(&server, &file) } else { strace(&server, &file) }?;
     for row in 0..ROWS {
         client.batch_execute(&format!("insert into flushed values ({row})")).map_err(|error| error.to_string())?;
     }
     process::signal("INT", watcher.id());
     let _ = watcher.wait();
     let acknowledged = match ring {
-        true => Ring::of(&server, log_files(&server)).acknowledgements(&script(&file)?)?,
+        true => Ring { threads: threads(&server.processes()), logs: log_files(&server) }
+            .acknowledgements(&script(&file)?)?,
         false => calls(&std::fs::read_to_string(&file).map_err(|error| format!("no trace: {error}"))?)?,
     };
     drop(client);
@@ -54,19 +63,44 @@ fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {
     server.stop()
 }
 
+/// Starts it, and waits until it watches every thread of the server. Processes that begin after this do not serve the client, which
+/// is connected already.
 fn strace(server: &ServerUnderTest, file: &Path) -> Outcome<Child> {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-s", "64", "-e", "trace=pwrite64,pwritev,pwritev2,fdatasync,sendto,write", "-o"]);
     strace.arg(file);
-    for process in server.processes() {
+    let processes = server.processes();
+    for process in &processes {
         strace.args(["-p", &process.pid.to_string()]);
     }
-    strace.stderr(Stdio::null()).spawn().map_err(|error| format!("strace: {error}"))
+    let mut strace = strace.stderr(Stdio::null()).spawn().map_err(|error| format!("strace: {error}"))?;
+    let tracer = format!("TracerPid:\t{}\n", strace.id());
+    let watched = |tid: u32| {
+        // A thread of the system's own, which no program can watch, runs in the server's name for its ring.
+        let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
+        let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+        name.starts_with("iou-") || status.is_empty() || status.contains(&tracer)
+    };
+    wait_until(&mut strace, || threads(&processes).into_iter().all(watched))?;
+    Ok(strace)
 }
 
-fn perf(file: &Path) -> Outcome<Child> {
+/// Starts it, and waits until it says that it records.
+fn perf(server: &ServerUnderTest, file: &Path) -> Outcome<Child> {
+    let [orders, answers] = ["perf-orders", "perf-answers"].map(|name| server.work_dir().join(name));
+    let made = Command::new("mkfifo").args([&orders, &answers]).status().is_ok_and(|status| status.success());
+    if !made {
+        return Err("mkfifo: no pipes to talk to perf with".into());
+    }
+    // Open in both directions, so that neither opening nor reading waits for somebody who may not come.
+    let open = |path: &Path| {
+        let file = File::options().read(true).write(true).custom_flags(O_NONBLOCK).open(path);
+        file.map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let (mut to, mut from) = (open(&orders)?, open(&answers)?);
     let mut perf = Command::new("perf");
-    perf.args(["record", "-q", "-a"]);
+    perf.args(["record", "-q", "-a", "--delay=-1"]);
+    perf.arg(format!("--control=fifo:{},{}", orders.display(), answers.display()));
     for event in [
         "io_uring:io_uring_submit_req",
         "io_uring:io_uring_file_get",
@@ -76,7 +110,37 @@ fn perf(file: &Path) -> Outcome<Child> {
         perf.args(["-e", event]);
     }
     perf.arg("-o").arg(file).stdout(Stdio::null()).stderr(Stdio::null());
-    perf.spawn().map_err(|error| format!("perf: {error}"))
+    let mut perf = perf.spawn().map_err(|error| format!("perf: {error}"))?;
+    to.write_all(b"enable\n").map_err(|error| format!("perf: {error}"))?;
+    wait_until(&mut perf, || from.read(&mut [0; 16]).is_ok_and(|length| length > 0))?;
+    Ok(perf)
+}
+
+/// Waits until a watcher watches.
+fn wait_until(watcher: &mut Child, mut watches: impl FnMut() -> bool) -> Outcome<()> {
+    let began = Instant::now();
+    while !watches() {
+        let ended = watcher.try_wait().ok().flatten();
+        if ended.is_some() || began.elapsed() > PATIENCE {
+            let _ = watcher.kill();
+            let why = ended.map_or(format!("is not ready after {PATIENCE:?}"), |status| format!("ended: {status}"));
+            return Err(format!("the watcher {why}; it may not be allowed to watch here"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// The threads of processes.
+fn threads(processes: &[Process]) -> BTreeSet<u32> {
+    let tasks = processes.iter().flat_map(|process| numbers(&format!("/proc/{}/task", process.pid)));
+    tasks.collect()
+}
+
+/// The entries of a folder whose names are numbers.
+fn numbers(folder: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// What perf recorded, a line an event, in order of time.
@@ -94,14 +158,10 @@ fn log_files(server: &ServerUnderTest) -> BTreeSet<(u32, u32)> {
     let mut files = BTreeSet::new();
     for process in server.processes() {
         let root = format!("/proc/{}", process.pid);
-        let numbers = |folder: &str| -> Vec<u32> {
-            let entries = std::fs::read_dir(format!("{root}/{folder}")).into_iter().flatten().flatten();
-            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-        };
-        for fd in numbers("fd") {
+        for fd in numbers(&format!("{root}/fd")) {
             let target = std::fs::read_link(format!("{root}/fd/{fd}")).unwrap_or_default();
             if target.components().any(|part| part.as_os_str() == "wal") {
-                files.extend(numbers("task").into_iter().map(|tid| (tid, fd)));
+                files.extend(numbers(&format!("{root}/task")).into_iter().map(|tid| (tid, fd)));
             }
         }
     }
@@ -143,14 +203,6 @@ struct Ring {
 }
 
 impl Ring {
-    fn of(server: &ServerUnderTest, logs: BTreeSet<(u32, u32)>) -> Ring {
-        let tasks = server.processes().into_iter().flat_map(|process| {
-            let entries = std::fs::read_dir(format!("/proc/{}/task", process.pid)).into_iter().flatten().flatten();
-            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect::<Vec<u32>>()
-        });
-        Ring { threads: tasks.collect(), logs }
-    }
-
     /// The same as [`calls`], of a trace of rings. A request of a ring is known by its address from its submission to its
     /// completion.
     fn acknowledgements(&self, trace: &str) -> Outcome<usize> {
