@@ -6,11 +6,13 @@
 //! | [`wire`] | a client of the protocol |
 //! | [`run`] | a server over simulated engines, and what must be so at the end |
 //! | [`bank`] | a load like TPC-B |
+//! | [`keys`] | a load of random statements on keys, and tables that come and go |
 //!
 //! `SIM_SEEDS=17,18 cargo test -p server --test simulated NAME` walks those seeds and tells what each did, and
 //! `SIM_SEEDS=100..2000` all of these; with `SIM_VERBOSE=1` at length.
 
 mod bank;
+mod keys;
 mod run;
 mod wire;
 
@@ -140,4 +142,29 @@ fn bank_bad_disk() {
 #[test]
 fn bank_everything() {
     walk("bank_everything", 0..12, |seed| bank::run(seed, options(seed, Trouble::All), 20));
+}
+
+#[test]
+fn keys_schedules() {
+    walk("keys_schedules", 0..12, |seed| keys::run(seed, options(seed, Trouble::None), 20));
+}
+
+#[test]
+fn keys_kills() {
+    walk("keys_kills", 0..18, |seed| keys::run(seed, options(seed, Trouble::Kills), 20));
+}
+
+#[test]
+fn keys_power_cuts() {
+    walk("keys_power_cuts", 0..24, |seed| keys::run(seed, options(seed, Trouble::Cuts), 20));
+}
+
+#[test]
+fn keys_bad_disk() {
+    walk("keys_bad_disk", 0..12, |seed| keys::run(seed, options(seed, Trouble::Disk), 20));
+}
+
+#[test]
+fn keys_everything() {
+    walk("keys_everything", 0..12, |seed| keys::run(seed, options(seed, Trouble::All), 20));
 }

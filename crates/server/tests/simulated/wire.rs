@@ -130,6 +130,8 @@ pub struct Wire<'c> {
     in_session: bool,
     /// What `ReadyForQuery` said last.
     pub status: char,
+    /// The session's number, and how often the server had restarted when it began.
+    session: Option<(i32, u32)>,
     verbose: bool,
 }
 
@@ -141,6 +143,7 @@ impl<'c> Wire<'c> {
             prepared: BTreeMap::new(),
             in_session: false,
             status: 'I',
+            session: None,
             verbose: is_verbose(),
         }
     }
@@ -156,6 +159,19 @@ impl<'c> Wire<'c> {
     /// True if there is a session that has not been seen to end.
     pub fn is_in_session(&self) -> bool {
         self.in_session
+    }
+
+    /// Waits until the last session is gone, which was lost: nothing that it was asked for can be done any more.
+    pub fn outlast(&mut self) {
+        let Some((number, restarts)) = self.session else { return };
+        // After a restart the number says nothing, and the session is gone.
+        while self.conn.restarts() == restarts {
+            let sql = "select count(*) from pg_stat_activity where pid = $1 and pid <> pg_backend_pid()";
+            match self.run(How::Unnamed, sql, &[number.to_string()]) {
+                Ok(reply) if reply.error.is_none() && reply.number(0, 0) == 0 => break,
+                _ => self.conn.sleep(1_000_000),
+            }
+        }
     }
 
     /// Leaves as a polite client does, or without a word.
@@ -268,8 +284,12 @@ impl<'c> Wire<'c> {
                 reply.error = Some(refusal);
             }
             b's' => reply.suspended = true,
+            b'K' => {
+                let number = i32::from_be_bytes(body[..4].try_into().expect("four bytes"));
+                self.session = Some((number, self.conn.restarts()));
+            }
             // Of the start; of the extended protocol; rows' shape; a notice; an empty statement.
-            b'R' | b'S' | b'K' | b'1' | b'2' | b'3' | b'n' | b't' | b'T' | b'N' | b'I' => {}
+            b'R' | b'S' | b'1' | b'2' | b'3' | b'n' | b't' | b'T' | b'N' | b'I' => {}
             other => panic!("a message {:?} that nobody asked for: {body:?}", other as char),
         }
         Ok(false)
