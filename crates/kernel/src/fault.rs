@@ -32,6 +32,12 @@ bugs! {
     "recovery.skip_torn_check" "recovery trusts pages that were half written";
     "txn.snapshot_too_new" "a snapshot sees commits that come after it";
     "checkpoint.redo_too_late" "a checkpoint forgets a dirty page";
+    "sql.kept_plan" "the statement cache gives plans of tables that have changed since";
+    "sql.kept_definitions" "definitions that others have changed stay known as they were";
+    "sql.early_answer" "a client is told of a commit that is not flushed";
+    "sql.forgotten_entry" "an update makes no entry in an index that is not unique";
+    "sql.lost_update" "an update that waited for another one writes what it had computed before";
+    "sql.lost_row" "the row at which a portal stopped is given to nobody";
 }
 
 /// Switches a planted bug on, by its name in [`BUGS`]. False if there is no such bug.

@@ -85,9 +85,8 @@ impl Op {
         let after = match (self.change, before) {
             (Change::Insert, Some(_)) => return Came::Duplicate,
             (Change::Insert | Change::InsertIfNew | Change::Upsert, None) => Some((self.value, 0)),
-            (Change::Get | Change::InsertIfNew, before) | (Change::Set | Change::Bump | Change::Delete, before @ None) => {
-                before
-            }
+            (Change::Get | Change::InsertIfNew, before)
+            | (Change::Set | Change::Bump | Change::Delete, before @ None) => before,
             (Change::Upsert, Some((_, count))) => Some((self.value, count + 1)),
             (Change::Set, Some((_, count))) => Some((self.value, count)),
             (Change::Bump, Some((value, count))) => Some((value, count + 1)),
@@ -242,7 +241,10 @@ impl Client<'_> {
                 (op.apply(&mut after) == *came).then(|| (base.clone(), after))
             })
             .collect();
-        assert!(!explained.is_empty(), "{op:?} came to {came:?}; possible were, before the transaction and in it: {states:?}");
+        assert!(
+            !explained.is_empty(),
+            "{op:?} came to {came:?}; possible were, before the transaction and in it: {states:?}"
+        );
         explained
     }
 
@@ -408,7 +410,10 @@ impl Client<'_> {
         match answer {
             Ok(reply) => match reply.code() {
                 None => {
-                    assert!(matches!(reply.tags[..], [ref tag] if tag == "UPDATE 1" || tag == "INSERT 0 1"), "{reply:?}");
+                    assert!(
+                        matches!(reply.tags[..], [ref tag] if tag == "UPDATE 1" || tag == "INSERT 0 1"),
+                        "{reply:?}"
+                    );
                     let operation = history.asked(self.me, Asked::Write(value), asked_at);
                     history.told(operation, None, self.wire.conn.now());
                 }
@@ -447,11 +452,29 @@ impl Client<'_> {
             }
             let mut rows: Vec<Vec<i64>> =
                 (0..reply.rows.len()).map(|row| (0..3).map(|column| reply.number(row, column)).collect()).collect();
+            for (way, column) in [(1, 0), (2, 1)] {
+                let in_order = rows.is_sorted_by_key(|row| row[column]);
+                assert!(sql != WAYS[way] || in_order, "{sql}: {rows:?}");
+            }
             rows.sort();
             match &first {
                 None => first = Some(rows),
                 Some(first) => assert_eq!(&rows, first, "{sql}, and {}", WAYS[0]),
             }
+        }
+        let rows = first.unwrap_or_default();
+        if !rows.is_empty() {
+            let value = rows[self.wire.below(rows.len() as u64) as usize][1];
+            let sql = "select k from kv where v = $1";
+            let reply = self.wire.run(self.any(), sql, &[value.to_string()])?;
+            if let Some(code) = reply.code() {
+                assert!(is_transient(code), "{sql}: {reply:?}");
+                return Ok(false);
+            }
+            let mut found = reply.numbers(0);
+            found.sort_unstable();
+            let expected: Vec<i64> = rows.iter().filter(|row| row[1] == value).map(|row| row[0]).collect();
+            assert_eq!(found, expected, "{sql}, {value}, and {}", WAYS[0]);
         }
         Ok(self.wire.simple("commit")?.error.is_none())
     }
@@ -509,13 +532,19 @@ impl Client<'_> {
                     Ok(reply) => {
                         let known = ["42P07", "42704"];
                         let code = reply.code();
-                        assert!(code.is_none_or(|code| is_transient(code) || known.contains(&code)), "{sql}: {reply:?}");
+                        assert!(
+                            code.is_none_or(|code| is_transient(code) || known.contains(&code)),
+                            "{sql}: {reply:?}"
+                        );
                     }
                     Err(Lost) => return,
                 }
             }
             let row = self.wire.below(rows as u64) as i64;
-            for sql in [format!("select b, a from own_{me} where a = $1"), format!("select b, a from own_{me} where b = $1 + 50")] {
+            for sql in [
+                format!("select b, a from own_{me} where a = $1"),
+                format!("select b, a from own_{me} where b = $1 + 50"),
+            ] {
                 match self.wire.run(self.any(), &sql, &[row.to_string()]) {
                     Ok(Reply { error: None, rows, .. }) => {
                         let expected = [(row + 50).to_string(), row.to_string()].map(Some);

@@ -7,12 +7,14 @@
 //! | [`run`] | a server over simulated engines, and what must be so at the end |
 //! | [`bank`] | a load like TPC-B |
 //! | [`keys`] | a load of random statements on keys, and tables that come and go |
+//! | [`replay`] | a seed does the same in two processes |
 //!
 //! `SIM_SEEDS=17,18 cargo test -p server --test simulated NAME` walks those seeds and tells what each did, and
 //! `SIM_SEEDS=100..2000` all of these; with `SIM_VERBOSE=1` at length.
 
 mod bank;
 mod keys;
+mod replay;
 mod run;
 mod wire;
 
@@ -36,7 +38,7 @@ fn asked_for() -> Option<Vec<u64>> {
 /// Runs seeds; panics at the first that fails, and says how to see it again.
 fn walk(name: &str, range: std::ops::Range<u64>, each: impl Fn(u64) -> Result<Report, Box<Failure>>) -> Report {
     let asked = asked_for();
-    let tell = asked.as_ref().is_some_and(|seeds| seeds.len() < 20);
+    let tell = asked.as_ref().is_some_and(|seeds| seeds.len() < 100);
     let mut sum = Report::default();
     for seed in asked.unwrap_or_else(|| range.collect()) {
         match each(seed) {
@@ -121,50 +123,50 @@ fn a_portal_outlives_a_new_index() {
 
 #[test]
 fn bank_schedules() {
-    walk("bank_schedules", 0..12, |seed| bank::run(seed, options(seed, Trouble::None), 20));
+    walk("bank_schedules", 0..20, |seed| bank::run(seed, options(seed, Trouble::None), 20));
 }
 
 #[test]
 fn bank_kills() {
-    walk("bank_kills", 0..18, |seed| bank::run(seed, options(seed, Trouble::Kills), 20));
+    walk("bank_kills", 0..25, |seed| bank::run(seed, options(seed, Trouble::Kills), 20));
 }
 
 #[test]
 fn bank_power_cuts() {
-    walk("bank_power_cuts", 0..24, |seed| bank::run(seed, options(seed, Trouble::Cuts), 20));
+    walk("bank_power_cuts", 0..35, |seed| bank::run(seed, options(seed, Trouble::Cuts), 20));
 }
 
 #[test]
 fn bank_bad_disk() {
-    walk("bank_bad_disk", 0..12, |seed| bank::run(seed, options(seed, Trouble::Disk), 20));
+    walk("bank_bad_disk", 0..20, |seed| bank::run(seed, options(seed, Trouble::Disk), 20));
 }
 
 #[test]
 fn bank_everything() {
-    walk("bank_everything", 0..12, |seed| bank::run(seed, options(seed, Trouble::All), 20));
+    walk("bank_everything", 0..25, |seed| bank::run(seed, options(seed, Trouble::All), 20));
 }
 
 #[test]
 fn keys_schedules() {
-    walk("keys_schedules", 0..12, |seed| keys::run(seed, options(seed, Trouble::None), 20));
+    walk("keys_schedules", 0..20, |seed| keys::run(seed, options(seed, Trouble::None), 20));
 }
 
 #[test]
 fn keys_kills() {
-    walk("keys_kills", 0..18, |seed| keys::run(seed, options(seed, Trouble::Kills), 20));
+    walk("keys_kills", 0..25, |seed| keys::run(seed, options(seed, Trouble::Kills), 20));
 }
 
 #[test]
 fn keys_power_cuts() {
-    walk("keys_power_cuts", 0..24, |seed| keys::run(seed, options(seed, Trouble::Cuts), 20));
+    walk("keys_power_cuts", 0..35, |seed| keys::run(seed, options(seed, Trouble::Cuts), 20));
 }
 
 #[test]
 fn keys_bad_disk() {
-    walk("keys_bad_disk", 0..12, |seed| keys::run(seed, options(seed, Trouble::Disk), 20));
+    walk("keys_bad_disk", 0..20, |seed| keys::run(seed, options(seed, Trouble::Disk), 20));
 }
 
 #[test]
 fn keys_everything() {
-    walk("keys_everything", 0..12, |seed| keys::run(seed, options(seed, Trouble::All), 20));
+    walk("keys_everything", 0..25, |seed| keys::run(seed, options(seed, Trouble::All), 20));
 }

@@ -119,7 +119,9 @@ impl Exec<'_> {
                     if !self.holds_again(state, newest, &row)? {
                         return Ok(false);
                     }
-                    self.assign_again(state)?;
+                    if !kernel::fault::planted("sql.lost_update") {
+                        self.assign_again(state)?;
+                    }
                     tid = newest;
                 }
                 Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(false),

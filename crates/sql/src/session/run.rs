@@ -23,6 +23,7 @@ use allocator_api2::alloc::Allocator;
 use base::settings::SettingId;
 use base::{Error, Result, sqlstate};
 use bumpalo::Bump;
+use kernel::fault;
 use kernel::fiber::on_engine_stack;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -123,7 +124,7 @@ impl<A: Allocator + Copy> Session<A> {
         };
         match cache.find(hash, &key) {
             Cached::Plan(plan) => {
-                if self.lock_current(env, &stored_tables(&plan))? {
+                if self.lock_current(env, &stored_tables(&plan))? || fault::planted("sql.kept_plan") {
                     return Ok(Ok(Compiled::Plan(plan)));
                 }
             }
@@ -409,6 +410,9 @@ fn give_rows<O: Output>(
     }
     // Whoever asked for some rows learns whether there are more by asking again, as in PostgreSQL.
     if let Some(rest) = rest {
+        if fault::planted("sql.lost_row") {
+            exec.next_row()?;
+        }
         while exec.next_row()? {
             for &(register, kind, ..) in &columns {
                 blob::put_value(kind, exec.register(register), rest)?;

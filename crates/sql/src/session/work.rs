@@ -250,7 +250,11 @@ impl<A: Allocator + Copy> Session<A> {
         if let Some(shared) = shared {
             shared.begin();
         }
-        let committed = relations.commit(Durability::Waited);
+        let durability = match kernel::fault::planted("sql.early_answer") {
+            true => Durability::Asynchronous,
+            false => Durability::Waited,
+        };
+        let committed = relations.commit(durability);
         if let Some(shared) = shared {
             shared.end();
         }

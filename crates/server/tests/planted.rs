@@ -1,0 +1,63 @@
+//! Bugs that are planted in SQL, each of which the simulator must find within a thousand seeds: a test of the tests.
+//!
+//! Which load and trouble can show a bug is in the table. `SIM_BUG=sql.kept_plan cargo test -p server --test planted -- --nocapture` looks
+//! for one of them, and says which seed shows it and how.
+
+#[path = "simulated/bank.rs"]
+mod bank;
+#[path = "simulated/keys.rs"]
+mod keys;
+#[path = "simulated/run.rs"]
+#[allow(dead_code, reason = "the loads' own tests use the rest")]
+mod run;
+#[path = "simulated/wire.rs"]
+mod wire;
+
+use kernel::engine::sim::{Failure, Options, Report};
+use kernel::fault;
+use run::{Trouble, options};
+
+/// The most seeds that a bug may take.
+const SEEDS: u64 = 1000;
+const ROUNDS: u32 = 20;
+
+type Load = fn(u64, Options, u32) -> Result<Report, Box<Failure>>;
+
+const BUGS: [(&str, Load, Trouble); 6] = [
+    ("sql.kept_plan", keys::run, Trouble::None),
+    ("sql.kept_definitions", keys::run, Trouble::None),
+    ("sql.early_answer", bank::run, Trouble::Cuts),
+    ("sql.forgotten_entry", keys::run, Trouble::None),
+    ("sql.lost_update", bank::run, Trouble::None),
+    ("sql.lost_row", keys::run, Trouble::None),
+];
+
+#[test]
+fn each_planted_bug_is_found() {
+    let only = std::env::var("SIM_BUG").ok();
+    let mut missed = Vec::new();
+    for (bug, load, trouble) in BUGS.into_iter().filter(|bug| only.as_ref().is_none_or(|only| only == bug.0)) {
+        assert!(fault::plant(bug), "there is no bug {bug}");
+        let found = (0..SEEDS).find_map(|seed| {
+            let failure = load(seed, options(seed, trouble), ROUNDS).err()?;
+            Some((seed, failure.to_string()))
+        });
+        fault::uproot();
+        match found {
+            Some((seed, failure)) => {
+                println!("{bug}: seed {seed}: {}", failure.lines().next().unwrap_or_default());
+            }
+            None => missed.push(bug),
+        }
+    }
+    assert!(missed.is_empty(), "not found in {SEEDS} seeds: {missed:?}");
+}
+
+/// Every bug of SQL is in the table: those of the kernel and of the storage are looked for by their own loads.
+#[test]
+fn no_bug_is_left_out() {
+    let named: Vec<&str> = BUGS.iter().map(|bug| bug.0).collect();
+    for (bug, _) in fault::BUGS {
+        assert_eq!(bug.starts_with("sql."), named.contains(bug), "{bug}");
+    }
+}
