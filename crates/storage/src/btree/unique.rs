@@ -2,7 +2,7 @@
 //!
 //! Old versions leave entries with the same key behind, so equal keys alone say nothing. The chain behind each entry is looked
 //! at as no snapshot sees it: what has committed counts, whenever it did, and what a transaction is still doing has to be
-//! waited for.
+//! waited for. A commit counts when it is durable; until then its transaction runs, as for everybody else.
 //!
 //! | the version's maker | the version's ender | |
 //! |---|---|---|
@@ -109,8 +109,8 @@ impl Btree {
         if flags & XMIN_COMMITTED == 0 && xmin != own {
             match transactions.status(xmin) {
                 Status::Aborted => return Live::No,
-                Status::Running => return Live::Undecided(xmin),
-                Status::Committed(_) | Status::Ancient => {}
+                _ if !transactions.has_finished(xmin) => return Live::Undecided(xmin),
+                _ => {}
             }
         }
         if xmax.0 == 0 || flags & XMAX_ABORTED != 0 {
@@ -121,8 +121,8 @@ impl Btree {
         }
         match transactions.status(xmax) {
             Status::Aborted => Live::Yes(Tid::NONE),
-            Status::Running => Live::Undecided(xmax),
-            Status::Committed(_) | Status::Ancient => Live::No,
+            _ if !transactions.has_finished(xmax) => Live::Undecided(xmax),
+            _ => Live::No,
         }
     }
 }

@@ -15,6 +15,7 @@
 //! 2. Nothing is latched, pinned or reserved over a wait.
 //! 3. A `next` counts only if the version there was made by who ended this one: the slot may be another row's by now.
 
+use super::lock::RowWait;
 use super::{Heap, Isolation, Writer, root_of, view};
 use crate::page::heap::HeapPage;
 use crate::page::heap::row::HOT_UPDATED;
@@ -162,20 +163,21 @@ impl Heap {
         Ok(())
     }
 
-    /// The row's version was ended by a transaction that committed: fails, or locks the newest version and answers it.
+    /// The row's version was ended by a transaction that committed, and the next one is at `next.1`: fails, or locks the newest version
+    /// and answers it.
     pub(super) fn superseded(
         &self,
         writer: &Writer<'_>,
         own: Xid,
-        ended_by: Xid,
-        next: Option<Tid>,
+        next: (Xid, Option<Tid>),
         strength: Strength,
+        wait: RowWait,
         queue: &mut Queue,
     ) -> Result<Outcome> {
+        let (mut maker, mut next) = next;
         if writer.isolation == Isolation::RepeatableRead {
             return Err(serialization_failure(next.is_none()));
         }
-        let (mut maker, mut next) = (ended_by, next);
         while let Some(tid) = next {
             kernel::session::check_interrupts()?;
             let pinned = self.relations.pool.pin(self.page_of(tid))?;
@@ -191,6 +193,7 @@ impl Heap {
                     self.mark_locked(&mut page, tid, strength)?;
                     return Ok(Outcome::Changed { tid, row });
                 }
+                Verdict::Wait(_) if wait == RowWait::Never => return Ok(Outcome::Busy),
                 Verdict::Wait(xid) => {
                     let identity = identity(&page, tid.slot);
                     drop(page);

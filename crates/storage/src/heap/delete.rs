@@ -1,6 +1,7 @@
 //! Deletes.
 
 use super::claim::{Outcome, Queue, Verdict, identity};
+use super::lock::RowWait;
 use super::{Heap, Writer, view};
 use crate::buffer;
 use crate::page::Tid;
@@ -45,7 +46,7 @@ impl Heap {
                 Verdict::Ended(xid, next) => {
                     drop((page, room));
                     drop(pinned);
-                    return self.superseded(writer, own, xid, next, Strength::Update, &mut queue);
+                    return self.superseded(writer, own, (xid, next), Strength::Update, RowWait::Wait, &mut queue);
                 }
                 Verdict::Own(command) => return Ok(Outcome::Own(command)),
                 Verdict::Gone => return Ok(Outcome::Gone),

@@ -49,7 +49,7 @@ impl Heap {
                 Verdict::Ended(xid, next) => {
                     drop(page);
                     drop(pinned);
-                    return self.superseded(writer, own, xid, next, strength, &mut queue);
+                    return self.superseded(writer, own, (xid, next), strength, wait, &mut queue);
                 }
                 Verdict::Own(command) => return Ok(Outcome::Own(command)),
                 Verdict::Gone => return Ok(Outcome::Gone),

@@ -10,6 +10,7 @@
 //! everything is looked at again.
 
 use super::claim::{Outcome, Queue, Verdict, identity};
+use super::lock::RowWait;
 use super::prune::PRUNE_ROOM;
 use super::{Heap, Writer, view};
 use crate::buffer::{self, PageMut};
@@ -62,7 +63,7 @@ impl Heap {
                 Tried::Over(outcome) => return Ok(outcome),
                 Tried::Wait(identity, xid) => self.wait_in_turn(&mut queue, identity, xid, writer)?,
                 Tried::Superseded(xid, next) => {
-                    return self.superseded(writer, own, xid, next, strength, &mut queue);
+                    return self.superseded(writer, own, (xid, next), strength, RowWait::Wait, &mut queue);
                 }
                 // The row has moved in the meantime, or the page has room after all.
                 Tried::Away => {}

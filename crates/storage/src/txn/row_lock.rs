@@ -21,9 +21,9 @@
 //! What this does not do: wait. A session that finds a conflict takes the row's object lock ([`super::LockKey::row`]) for its place
 //! in the queue, waits for the transaction that it was told ([`super::Transactions::wait_for`]), and looks again.
 
+use super::Transactions;
 use super::places::{Free, Place, Places};
 use super::registry::Row;
-use super::{Status, Transactions};
 use crate::page::Tid;
 use base::{RelId, Result, Xid};
 use kernel::region;
@@ -190,8 +190,8 @@ impl RowLocks {
 }
 
 impl Transactions {
-    /// Who is in the way of locking a row with that strength: transactions that run and hold it in a conflicting one. `word` is the
-    /// version's lock word.
+    /// Who is in the way of locking a row with that strength: transactions that hold it in a conflicting one and have not come to their
+    /// end, which for a commit is when it is durable (rule 5 of [`super`]). `word` is the version's lock word.
     pub fn row_lock_conflict(&self, word: u32, rel: RelId, tid: Tid, strength: Strength) -> Option<Xid> {
         if word == 0 {
             return None;
@@ -204,9 +204,7 @@ impl Transactions {
         let conflicting = locks.holders(set).find(|(_, holder)| {
             let xid = Xid(holder.xid.load(Relaxed));
             let held = Strength::from_number(holder.strength.load(Relaxed));
-            Some(xid) != me
-                && held.is_some_and(|held| held.conflicts_with(strength))
-                && self.status(xid) == Status::Running
+            Some(xid) != me && held.is_some_and(|held| held.conflicts_with(strength)) && !self.has_finished(xid)
         });
         conflicting.map(|(_, holder)| Xid(holder.xid.load(Relaxed)))
     }
