@@ -227,12 +227,11 @@ impl Batch {
             let count = self.pages[first..].iter().enumerate().take_while(|&pair| follows(pair)).count();
             let (from, bytes) = ((1 + first) * PAGE_SIZE, count * PAGE_SIZE);
             let (file, offset) = (file::name(start.rel), file::offset(start));
-            tickets.push((
-                first,
-                count,
-                file,
-                self.area.write(Event::DataFileWrite, (from, bytes), file, offset, false),
-            ));
+            // Of an index whose pages are reached from its root nobody may have asked how long it is: without a row it would
+            // not be known that there is something to be flushed.
+            let row = files.open(start.rel);
+            let write = |_| self.area.write(Event::DataFileWrite, (from, bytes), file, offset, false);
+            tickets.push((first, count, file, row.and_then(write)));
             first += count;
         }
         for (first, count, file, ticket) in tickets {

@@ -17,7 +17,10 @@
 //! 3. A record for a relation whose file is not there is passed over, if a later record says that the relation was dropped. If
 //!    none does, the file is missing, and that is an error.
 //!    So it is with a page that reads as new where a record expects an old one: a drop or a cut that comes later in the log has taken its
-//!    bytes, and the crash came before the file's name was gone, or its end forgotten.
+//!    bytes, and the crash came before the file's name was gone, or its end forgotten. A power cut may have left half of such a
+//!    page, so one whose bytes are damaged is no error before the log's end either.
+//!    After a cut of a table, a record that expects a page behind it is a sign that who logged the cut died before it was done: others
+//!    went on with the page, which was empty then, and so it begins here.
 //! 4. The epoch is raised, durably, before the first record of this start is written, so that remains of a torn tail are known for
 //!    what they are.
 //! 5. A transaction without a commit record has aborted. All others that the checkpoint does not name have committed.
@@ -30,12 +33,13 @@ use crate::control::{Control, State};
 use crate::counter::{FIRST_OID, FIRST_REL};
 use crate::double_write;
 use crate::page::header;
+use crate::page::heap::HeapPageMut;
 use crate::txn::{FIRST_XID, Status};
 use crate::wal::FIRST_LSN;
 use crate::wal::reader::Reader;
 use crate::wal::record::{Body, Checkpoint, RawRecord, Record};
 use crate::{file, page};
-use base::{Error, Lsn, PageId, RelId, Result, Xid, sqlstate};
+use base::{Error, Kind as ErrorKind, Lsn, PageId, RelId, Result, Xid, sqlstate};
 use kernel::io::{self, FileName, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,8 +162,10 @@ struct Redo {
     first_xid: Xid,
     /// Relations whose files are not there, and the first record that wanted one.
     missing: BTreeMap<RelId, Lsn>,
-    /// Pages whose bytes are not there, and the first record that wanted them, as an error.
+    /// Pages whose bytes are not there, or not whole, and the first record that wanted them, as an error.
     lost: BTreeMap<PageId, Error>,
+    /// Where tables were cut off: the least block that went.
+    cut: BTreeMap<RelId, u32>,
     /// Transactions that ran at the checkpoint and have not ended.
     running: BTreeSet<Xid>,
     /// Relations that were made by transactions whose end has not been seen.
@@ -202,6 +208,7 @@ impl Redo {
             first_xid: checkpoint.next_xid,
             missing: BTreeMap::new(),
             lost: BTreeMap::new(),
+            cut: BTreeMap::new(),
             running: checkpoint.running.iter().copied().collect(),
             made: BTreeMap::new(),
             records: 0,
@@ -248,6 +255,8 @@ impl Redo {
             Body::FileDrop(dropped) => self.drop_files(&[dropped.rel])?,
             Body::FileTruncate(truncate) => {
                 self.lost.retain(|page, _| page.rel != truncate.rel || page.block < truncate.blocks);
+                let cut = self.cut.entry(truncate.rel).or_insert(truncate.blocks);
+                *cut = truncate.blocks.min(*cut);
                 if self.is_there(truncate.rel, raw.lsn)? {
                     storage.pool.forget(truncate.rel, truncate.blocks)?;
                     storage.pool.files().truncate(truncate.rel, truncate.blocks)?;
@@ -285,6 +294,7 @@ impl Redo {
         for &rel in dropped {
             self.missing.remove(&rel);
             self.lost.retain(|page, _| page.rel != rel);
+            self.cut.remove(&rel);
             self.made.remove(&rel);
             self.storage.remove_relation(rel)?;
         }
@@ -325,8 +335,26 @@ impl Redo {
     ) -> Result<()> {
         let pool = self.storage.pool;
         pool.files().restore_block(id.rel, id.block)?;
-        let pinned = if fresh { pool.pin_fresh(id)? } else { pool.pin(id)? };
+        let pinned = match fresh {
+            true => pool.pin_fresh(id)?,
+            false => match pool.pin(id) {
+                Ok(pinned) => pinned,
+                // Rule 3.
+                Err(error) if error.kind() == ErrorKind::Corruption => {
+                    self.lost.entry(id).or_insert_with(|| at_record(error, raw, id));
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            },
+        };
         let mut page = pinned.write();
+        if !fresh && header::is_new(&page) && self.cut.get(&id.rel).is_some_and(|&cut| id.block >= cut) {
+            // Rule 3; only tables are cut off.
+            page.redo(raw.lsn, |bytes| {
+                HeapPageMut::format(bytes, id);
+                Ok::<_, Error>(true)
+            })?;
+        }
         match page.redo(raw.lsn, |bytes| record.redo(nth, raw.end, bytes)) {
             Ok(changed) => {
                 debug_assert!(page::check(&page).is_ok(), "{:?}", page::check(&page));

@@ -7,18 +7,20 @@
 //! | [`run`] | a server over simulated engines, and what must be so at the end |
 //! | [`bank`] | a load like TPC-B |
 //! | [`keys`] | a load of random statements on keys, and tables that come and go |
+//! | [`bulk`] | a load of many rows at a time, in a table that grows and is cut off |
 //! | [`replay`] | a seed does the same in two processes |
 //!
 //! `SIM_SEEDS=17,18 cargo test -p server --test simulated NAME` walks those seeds and tells what each did, and
 //! `SIM_SEEDS=100..2000` all of these; with `SIM_VERBOSE=1` at length.
 
 mod bank;
+mod bulk;
 mod keys;
 mod replay;
 mod run;
 mod wire;
 
-use kernel::engine::sim::{Failure, Report, Scenario};
+use kernel::engine::sim::{Failure, Options, Report, Scenario};
 use run::{Trouble, options};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -121,6 +123,29 @@ fn a_portal_outlives_a_new_index() {
     });
 }
 
+/// What a checkpoint has written survives a power cut: also in an index of which nobody has asked since the start how long it is.
+#[test]
+fn a_checkpoint_flushes_every_file() {
+    walk("a_checkpoint_flushes_every_file", 0..6, |seed| {
+        run::run(seed, options(seed, Trouble::None), |scenario: &mut Scenario| {
+            scenario.client(|conn| {
+                let mut wire = Wire::new(conn);
+                assert_eq!(wire.simple("create table t (a int primary key)").unwrap().error, None);
+                for round in 0..6 {
+                    for sql in [format!("insert into t values ({round})"), "checkpoint".into()] {
+                        assert_eq!(wire.simple(&sql).unwrap().error, None);
+                    }
+                    wire.conn.cut_power();
+                    wire.leave(false);
+                    let reply = wire.simple("select a from t where a >= 0 order by a").unwrap();
+                    assert_eq!((reply.numbers(0), reply.error), ((0..=round).collect(), None));
+                }
+                wire.leave(true);
+            });
+        })
+    });
+}
+
 #[test]
 fn bank_schedules() {
     walk("bank_schedules", 0..20, |seed| bank::run(seed, options(seed, Trouble::None), 20));
@@ -169,4 +194,16 @@ fn keys_bad_disk() {
 #[test]
 fn keys_everything() {
     walk("keys_everything", 0..25, |seed| keys::run(seed, options(seed, Trouble::All), 20));
+}
+
+/// Hosts die often: also between what a vacuum logs of a table's end and what it does to it.
+#[test]
+fn bulk_kills() {
+    let kills = |seed| Options { kills: 8, kill_chance: 1_000, ..options(seed, Trouble::Kills) };
+    walk("bulk_kills", 140..180, |seed| bulk::run(seed, kills(seed), 25));
+}
+
+#[test]
+fn bulk_everything() {
+    walk("bulk_everything", 0..30, |seed| bulk::run(seed, options(seed, Trouble::All), 25));
 }
