@@ -776,7 +776,7 @@ impl Session {
         if bytes <= READ_BYTES {
             return Ok(false);
         }
-        self.fill()?;
+        self.between_statements(Session::fill)?;
         self.input.reserve(bytes.min(self.input.len() * 2 + READ_BYTES).saturating_sub(self.input.len()));
         Ok(true)
     }
@@ -791,7 +791,8 @@ impl Session {
         if self.output.len() >= SEND_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Sends what has gathered, waiting for a client that reads slowly. Errors: `08006`, an interrupt's error.
+    /// Sends what has gathered, waiting for a client that reads slowly. After an interrupt's error the rest is still there.
+    /// Errors: `08006`, an interrupt's error.
     pub fn flush(&mut self) -> Result<()> {
         let mut sent = 0;
         while sent < self.output.len() && !self.broken {
@@ -808,6 +809,31 @@ impl Session {
         }
         self.output.clear();
         if self.broken { Err(gone()) } else { Ok(()) }
+    }
+
+    /// Sends what has gathered when no statement runs: an interrupt that would end one is void, and only what ends the session ends
+    /// the wait. Errors: `08006`, that interrupt's error.
+    pub fn flush_answers(&mut self) -> Result<()> {
+        self.between_statements(Session::flush)
+    }
+
+    /// The same if it is much: to be called between the messages of a client that sends many at once.
+    pub fn flush_answers_if_full(&mut self) -> Result<()> {
+        if self.output.len() >= SEND_BYTES { self.flush_answers() } else { Ok(()) }
+    }
+
+    /// Does something that may wait while no statement runs, again if a late interrupt meant for one has cut it short.
+    fn between_statements(&mut self, step: impl Fn(&mut Session) -> Result<()>) -> Result<()> {
+        loop {
+            match step(self) {
+                Err(error) if error.kind() != base::Kind::Session => {
+                    for late in [Interrupt::Cancel, Interrupt::StatementTimeout] {
+                        self.slot.clear_interrupt(late);
+                    }
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Looks at the socket. With `may_sleep` a session that holds its engine sleeps in the call.

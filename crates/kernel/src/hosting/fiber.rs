@@ -35,6 +35,8 @@ const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
 const RUNS_PER_LOOK: usize = 32;
 const LOOK_AFTER_NS: Nanos = 500_000;
+/// How long an engine that is to stop sleeps at most, while fibers of its own still wait.
+const STOPPING_NAP_NS: Nanos = 2_000_000;
 
 /// Suspends the running fiber until its slot is posted or the deadline passes; true if posted.
 pub(crate) fn block(
@@ -339,9 +341,12 @@ impl Loop {
         me.bell.store(1, SeqCst);
         crate::fault::point("bell armed");
         // Whoever posts from here on rings the bell; whoever posted before is seen now.
-        if inbox::posted(me).is_empty() && inbox::handed(me).is_empty() && !supervisor::stopping() {
+        if inbox::posted(me).is_empty() && inbox::handed(me).is_empty() {
             let first = self.local.timers.borrow().first();
-            let timeout = first.map(|at| at.saturating_sub(clock::now()));
+            let mut timeout = first.map(|at| at.saturating_sub(clock::now()));
+            if supervisor::stopping() {
+                timeout = Some(timeout.map_or(STOPPING_NAP_NS, |timeout| timeout.min(STOPPING_NAP_NS)));
+            }
             me.stats.sleeps.add(1);
             let mut sleeper = std::mem::replace(&mut self.sleeper, Sleeper::Port);
             sleeper.sleep(me, port, timeout, |timeout| {

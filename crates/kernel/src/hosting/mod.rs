@@ -156,7 +156,8 @@ pub(crate) fn serve_input(service: &dyn Service, session: &mut Session) -> Optio
     });
     // An interrupt that came after the statement it was meant for is void.
     session.shared().clear_interrupt(Interrupt::Cancel);
-    if session.flush().is_err() && session.is_broken() {
+    // A session is never put away with an answer half sent: it is sent, or the session ends with a client that does not read.
+    if session.flush_answers().is_err() {
         return Some(End::Vanished);
     }
     match next {

@@ -87,11 +87,11 @@ impl Sleeper {
             Sleeper::Poller(poller) => {
                 poller.arm();
                 let deadline = timeout.map(|span| clock::now() + span);
-                while engine.bell.load(SeqCst) != 0
-                    && !crate::supervisor::stopping()
-                    && deadline.is_none_or(|at| clock::now() < at)
-                {
+                while engine.bell.load(SeqCst) != 0 && deadline.is_none_or(|at| clock::now() < at) {
                     wait::sleep(engine, &engine.bell, 1, deadline);
+                    if crate::supervisor::stopping() {
+                        break;
+                    }
                 }
                 look(Some(0));
             }

@@ -14,7 +14,7 @@
 use super::activity::{Activity, Doing};
 use super::answers::Answers;
 use base::settings::{MessageLevel, SettingId, TABLE};
-use base::{Error, Kind, Result};
+use base::{Error, Kind, Result, sqlstate};
 use kernel::clock;
 use kernel::region::arena::ArenaRef;
 use kernel::session::{Interrupt, Next, Session, interrupt_error};
@@ -108,7 +108,7 @@ impl Connection {
             match outcome {
                 Ok(Step::Ready) => self.ready(session, env),
                 Ok(Step::Nothing) => {}
-                Ok(Step::Flush) => session.flush()?,
+                Ok(Step::Flush) => session.flush_answers()?,
                 Ok(Step::Leave) => return Ok(Next::Close),
                 Err(error) if error.kind() == Kind::Session => return Err(error),
                 Err(error) => {
@@ -120,7 +120,7 @@ impl Connection {
                     }
                 }
             }
-            session.flush_if_full()?;
+            session.flush_answers_if_full()?;
         }
     }
 
@@ -152,6 +152,12 @@ impl Connection {
     /// A termination ends the session with its reason; a cancel between statements is void.
     fn heed(&self, session: &mut Session, interrupt: Interrupt) -> Result<()> {
         session.shared().clear_interrupt(interrupt);
+        if interrupt == Interrupt::IdleTimeout && self.sql.block() != Block::Idle {
+            return Err(Error::session(
+                sqlstate::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            ));
+        }
         let error = interrupt_error(interrupt);
         if error.kind() == Kind::Session { Err(error) } else { Ok(()) }
     }
@@ -178,6 +184,7 @@ impl Connection {
                 self.begin(session, env, parse.text);
                 let types: Vec<u32> = parse.types().collect();
                 self.sql.parse(env, parse.name, parse.text, &types)?;
+                session.shared().clear_deadline();
                 backend::parse_complete(session.output());
             }
             Frontend::Bind(bind) => {

@@ -76,7 +76,8 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 Ok(Compiled::Utility) => {
                     let bump = bumpalo::Bump::new();
-                    let parsed = crate::parser::parse(text, range.0, range.1, &bump)?;
+                    let parsed =
+                        kernel::fiber::on_engine_stack(|| crate::parser::parse(text, range.0, range.1, &bump))?;
                     if let crate::parser::ast::Statement::Utility(utility) = parsed
                         && self.transaction.is_failed()
                         && !super::query::ends_transaction(utility)
