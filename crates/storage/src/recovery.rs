@@ -24,6 +24,8 @@
 //! 4. The epoch is raised, durably, before the first record of this start is written, so that remains of a torn tail are known for
 //!    what they are.
 //! 5. A transaction without a commit record has aborted. All others that the checkpoint does not name have committed.
+//! 6. The log is flushed before it is read: a record that a dead server was writing can be read though it is not durable, and pages with
+//!    its change must not be written before it is.
 //!
 //! What this does not do: undo. Versions of aborted transactions are invisible and are pruned later.
 
@@ -127,6 +129,8 @@ impl Storage {
         // From here on files may be changed: a server that was stopped cleanly is in use again. Rule 4.
         Control { state: State::InUse, epoch, ..control }.write()?;
         kernel::fault::point("recovery.begin");
+        // Rule 6.
+        self.wal.flush_files(control.redo)?;
         let mut redo = Redo::begin(self, &control)?;
         let mut reader = Reader::new(control.redo)?;
         while let Some(raw) = reader.next()? {
@@ -220,7 +224,7 @@ impl Redo {
     /// Takes a record in.
     fn take(&mut self, raw: &RawRecord<'_>) -> Result<()> {
         let storage = self.storage;
-        // Pages with this change may be written from now on: its record is on disk, as this read of it shows.
+        // Pages with this change may be written from now on: its record is durable (rule 6).
         storage.wal.recovered_to(raw.end);
         let record = raw.decode()?;
         self.records += 1;

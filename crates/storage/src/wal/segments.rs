@@ -47,6 +47,17 @@ impl Wal {
         self.ensure_segment(self.inserted().0 / SEGMENT_BYTES + 1)
     }
 
+    /// Makes what the files hold from a position on durable: what a server that died was writing may be read, and be gone after the
+    /// power fails. Recovery's, before it reads.
+    pub(crate) fn flush_files(&self, from: Lsn) -> Result<()> {
+        for segment in io::list(Kind::Wal)? {
+            if segment >= from.0 / SEGMENT_BYTES {
+                io::flush(Event::WalWrite, FileName::wal(segment))?.wait()?;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks which segments there are, before the log is opened at `end`. Those behind the end that are not whole are removed:
     /// a crash came while they were made. Those before the end stay until a checkpoint recycles them.
     pub(crate) fn survey(&self, end: Lsn) -> Result<()> {
