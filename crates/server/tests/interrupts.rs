@@ -168,6 +168,29 @@ fn a_transaction_that_nobody_goes_on_with_is_ended_with_its_own_code() {
 }
 
 #[test]
+fn a_deep_query_runs_or_is_refused() {
+    in_all_models(|name, server| {
+        let mut other = Wire::open(server);
+        for depth in [10, 60, 97, 200] {
+            for (begin, end) in [("(select ", ")"), ("(select max(a) from deep where a = ", ")")] {
+                let mut wire = Wire::open(server);
+                wire.send(&query(
+                    "create table if not exists deep (a int); truncate deep; insert into deep values (1)",
+                ));
+                wire.until_ready();
+                wire.send(&query(&format!("select {}a{} from deep", begin.repeat(depth), end.repeat(depth))));
+                let answer = wire.until_ready();
+                let error = answer.iter().find(|message| message.tag == b'E');
+                assert!(error.is_none_or(|error| error.says("54001")), "{name}: {begin} {depth}");
+                assert!(depth > 10 || error.is_none(), "{name}: {begin} {depth} is refused");
+            }
+        }
+        other.send(&query("select 1"));
+        other.until_ready();
+    });
+}
+
+#[test]
 fn a_deep_statement_is_refused_wherever_it_is_parsed() {
     in_all_models(|name, server| {
         for (begin, end) in [("(", ")"), ("(select ", ")"), ("case when true then ", " end"), ("- ", "")] {

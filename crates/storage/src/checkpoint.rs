@@ -57,8 +57,6 @@ kernel::shared! {
         begun: AtomicU64,
         done: AtomicU64,
         failed: AtomicU64,
-        /// Sessions that wait for their turn to make one.
-        hurry: AtomicU64,
         waiters: WaitList,
         /// The last one: where the log is needed from, where its record is and ends, when it was.
         redo: AtomicU64,
@@ -122,10 +120,8 @@ impl Storage {
         while shared.maker.compare_exchange(0, me.0 + 1, SeqCst, SeqCst).is_err() {
             shared.waiters.enter(0);
             if shared.maker.load(SeqCst) != 0 {
-                // Another one is being made, and notices that somebody is in a hurry.
-                shared.hurry.fetch_add(1, SeqCst);
+                // Another one is being made, and notices that somebody is in a hurry: the list has somebody.
                 wait::wait_uninterruptible(Event::ControlFileWrite, 0);
-                shared.hurry.fetch_sub(1, SeqCst);
             }
             shared.waiters.leave();
         }
@@ -230,7 +226,7 @@ impl Storage {
         let spread = shared.timeout_ns.load(Relaxed) / 100 * SPREAD_PERCENT;
         let due = begun + (spread as u128 * done as u128 / total.max(1) as u128) as u64;
         let asked = || shared.asked.load(SeqCst) > shared.begun.load(SeqCst);
-        let wanted = || asked() || shared.hurry.load(SeqCst) > 0 || session::stopping();
+        let wanted = || asked() || !shared.waiters.is_empty() || session::stopping();
         let log = self.wal.inserted().0 - target.0;
         let hurry = pace != Pace::Spread || wanted() || log > shared.max_wal_bytes.load(Relaxed) / 4;
         let now = clock::now();

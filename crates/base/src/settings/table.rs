@@ -168,8 +168,9 @@ settings! {
 
     /// How much address space the stack of a fiber has.
     ///
-    /// Memory is taken as the stack grows. Planning and sorting run on larger stacks of their own.
-    FiberStackSize "fiber_stack_size": ExecutionModel, Start, integer(64, 65_536, Unit::Kilobytes, 256);
+    /// Memory is taken as the stack grows. Parsing and planning run on larger stacks; a statement whose queries are nested deeper than this
+    /// one holds is refused.
+    FiberStackSize "fiber_stack_size": ExecutionModel, Start, integer(128, 65_536, Unit::Kilobytes, 512);
 
     /// How many helpers run what blocks in the operating system and cannot be waited for.
     ///

@@ -9,7 +9,7 @@
 //!    returns, and nothing else may rely on it across one.
 //! 2. A panic is caught at the fiber's bottom (by [`crate::hosting`]); it never unwinds into the engine's loop.
 //! 3. Leaves that recurse deep and never wait (parsing, planning) run on the engine's own large stack:
-//!    [`on_engine_stack`].
+//!    [`on_engine_stack`]. What recurses and waits asks how much is left ([`stack_is_low`]).
 
 pub(crate) mod stack;
 
@@ -39,6 +39,8 @@ enum Left {
 /// How the running fiber gives the engine up; lies at the bottom of its stack.
 pub(crate) struct Switch {
     yielder: *const Yielder<(), Left>,
+    /// The lowest address of its stack, guard page included.
+    low: usize,
 }
 
 impl Switch {
@@ -74,8 +76,9 @@ impl Fiber {
     /// Makes a fiber that will run `body` on a stack of the pool. None when the system refuses a stack.
     pub(crate) fn new(pool: &mut Pool, body: impl FnOnce() + 'static) -> Option<Fiber> {
         let stack = pool.take()?;
+        let low = stack.low();
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), Left>, ()| {
-            let switch = Switch { yielder };
+            let switch = Switch { yielder, low };
             let bottom = &raw const switch;
             // SAFETY: the switch lies at the bottom of this fiber's stack and is used only by code that runs above it.
             let switch: &'static Switch = unsafe { &*bottom };
@@ -102,6 +105,22 @@ impl Fiber {
     pub(crate) fn into_stack(self) -> Stack {
         self.coroutine.into_stack()
     }
+}
+
+/// What is left of a stack where recursion is refused: enough for whatever is called between two looks at it.
+const STACK_KEPT: usize = 64 << 10;
+
+/// The address below which whoever recurses, waits, and so cannot run on the engine's stack, must not go on: to be compared by
+/// [`stack_is_low`]. Zero where there is no fiber: the stacks of engines are far larger than what is let through.
+pub fn stack_floor() -> usize {
+    engine::local().and_then(|local| local.fiber.get()).map_or(0, |switch| switch.low + STACK_KEPT)
+}
+
+/// Whether the stack has come down to a floor that [`stack_floor`] gave for it.
+#[inline]
+pub fn stack_is_low(floor: usize) -> bool {
+    let here = 0_u8;
+    (&raw const here as usize) < floor
 }
 
 /// Runs a leaf that recurses deep and never waits on the engine's own stack.

@@ -31,6 +31,11 @@ unsafe impl StackContract for Stack {
 }
 
 impl Stack {
+    /// Its lowest address; its guard page is there.
+    pub(crate) fn low(&self) -> usize {
+        self.low
+    }
+
     /// The same stack once more, for the simulator, which takes stacks back from whoever was killed with them.
     pub(crate) fn twin(&self) -> Stack {
         Stack { low: self.low, high: self.high }

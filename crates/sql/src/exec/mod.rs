@@ -20,7 +20,7 @@
 //! Rules
 //! 1. A row is what the registers hold, until the node is asked for the next one.
 //! 2. Every few hundred rows the executor looks for interrupts and lets others run ([`breathe`]).
-//! 3. Memory that grows with data is asked for, never assumed: a refusal is `53200`.
+//! 3. Memory that grows with data is asked for, never assumed: a refusal is `53200`; so is the stack for a node below a node: `54001`.
 
 pub mod access;
 pub mod aggregate;
@@ -66,6 +66,8 @@ pub struct Exec<'e> {
     spare: Vec<u8>,
     steps: u32,
     breaths: u32,
+    /// Where the stack is too low to go deeper.
+    floor: usize,
     root: At,
     /// The places of the subplans' records, and of the common tables'.
     subplans: At,
@@ -154,6 +156,7 @@ impl<'e> Exec<'e> {
             spare: Vec::new(),
             steps: 0,
             breaths: 0,
+            floor: kernel::fiber::stack_floor(),
             root: At(header.root),
             subplans: At(header.subplans),
             commons: At(header.commons),
@@ -222,6 +225,10 @@ impl<'e> Exec<'e> {
         let Some(kind) = NodeKind::from_word(self.plan.bytes.word(node.0)) else {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: an unknown node"));
         };
+        if kernel::fiber::stack_is_low(self.floor) {
+            return Err(Error::statement(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                .hint("Increase the setting fiber_stack_size, or nest fewer queries."));
+        }
         match kind {
             NodeKind::Nothing => Ok(false),
             NodeKind::Once => self.once(node),

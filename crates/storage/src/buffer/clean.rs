@@ -24,7 +24,7 @@ impl Pool {
     pub fn run_cleaner(&'static self) {
         self.shared.cleaner.store(session::current_id().0 + 1, SeqCst);
         while !session::stopping() {
-            let starving = self.shared.starving.load(SeqCst) > 0;
+            let starving = !self.shared.cleaned.is_empty();
             let pause = match self.clean_some(starving) {
                 // As long as there is something to do, and somebody may need it.
                 Ok(written) if written == BATCH_PAGES || (written > 0 && starving) => continue,
@@ -129,7 +129,7 @@ impl Pool {
     pub(crate) fn written(&self, frames: impl Iterator<Item = u32>, count: u64) {
         frames.for_each(|frame| self.descriptors[frame as usize].end_write());
         self.shared.written.fetch_add(count, Relaxed);
-        if self.shared.starving.load(SeqCst) > 0 {
+        if !self.shared.cleaned.is_empty() {
             self.shared.cleaned.post_all();
         }
     }

@@ -77,8 +77,7 @@ kernel::shared! {
         refused: AtomicU64,
         /// The cleaner's session, counted from one; zero if there is none.
         cleaner: AtomicU32,
-        /// Sessions that wait for a clean frame.
-        starving: AtomicU32,
+        /// Sessions that wait for a clean frame. Whoever dies leaves the list, so it is the list that is asked, not a count.
         cleaned: WaitList,
         reads: AtomicU64,
         read_failures: AtomicU64,

@@ -227,13 +227,11 @@ impl Pool {
                 return;
             }
         }
-        shared.starving.fetch_add(1, SeqCst);
         shared.cleaned.enter(0);
         self.post_cleaner();
         let woken = wait::wait(Event::BufferCleaned, 0, Some(clock::now() + STARVED_NS));
         debug_assert!(!matches!(woken, Woken::Interrupted(_)));
         shared.cleaned.leave();
-        shared.starving.fetch_sub(1, SeqCst);
     }
 
     /// Tells the cleaner that clean frames are wanted.

@@ -48,7 +48,7 @@ pub use space::Room;
 use base::{Lsn, Result};
 use kernel::region;
 use kernel::region::ring::Ring;
-use kernel::sync::{Latch, Spin, SpinName, WaitList};
+use kernel::sync::{Critical, Latch, Spin, SpinName, WaitList};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// Bytes of a log file.
@@ -76,8 +76,6 @@ kernel::shared! {
         reserved: AtomicU64,
         /// Sessions that wait for room.
         space: WaitList,
-        /// How many they are, for a look without a lock.
-        space_waiters: AtomicU32,
         /// The number of this start of the server.
         epoch: AtomicU32,
     }
@@ -221,8 +219,11 @@ impl Wal {
     /// Gives back what a dead session had of the log. Only the clean-up calls it.
     pub(crate) fn forget_dead(&self, dead: base::SessionId) {
         let share = &self.shares[dead.0 as usize];
+        let critical = Critical::enter();
         let room = share.room.swap(0, AcqRel);
-        self.give_back(room);
+        self.tail.reserved.fetch_sub(room, SeqCst);
+        drop(critical);
+        self.post_space();
         self.abdicate(dead);
     }
 }

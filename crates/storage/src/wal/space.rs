@@ -7,12 +7,13 @@
 //! Rules
 //! 1. `inserted - floor + reserved` never exceeds the ring: `reserved` is raised before the sum is tested, and lowered
 //!    after `inserted` has been raised.
-//! 2. A session notes its room in its share before it takes it, so that a death gives it back.
+//! 2. What a session has of the reserved room is its share, so that a death gives it back: both change in one critical section.
 //! 3. Who waits for room holds no latch; it flushes the log itself if there is anything to flush.
 
 use super::record::{Length, RECORD_ALIGN, RECORD_HEADER_BYTES, RecordBody};
 use super::{BLOCK, Wal};
 use base::{Error, Result, SessionId, sqlstate};
+use kernel::sync::Critical;
 use kernel::wait::{self, Event};
 use kernel::{clock, session};
 use std::sync::atomic::Ordering::*;
@@ -52,19 +53,20 @@ impl Wal {
             .hint("Raise wal_buffers."));
         }
         let session = session::current_id();
-        let share = &self.shares[session.0 as usize].room;
-        share.store(share.load(Relaxed) + bytes, Release);
-        while !self.try_take(bytes) {
+        while !self.try_take(session, bytes) {
             self.make_room();
         }
         Ok(Room { wal: *self, session, left: bytes, scratch: Vec::new() })
     }
 
-    fn try_take(&self, bytes: u64) -> bool {
+    fn try_take(&self, session: SessionId, bytes: u64) -> bool {
+        let _critical = Critical::enter();
         // Rule 1.
         let reserved = self.tail.reserved.fetch_add(bytes, SeqCst) + bytes;
         let used = self.inserted().0 - self.floor();
         if used + reserved <= self.ring_bytes() {
+            let share = &self.shares[session.0 as usize].room;
+            share.store(share.load(Relaxed) + bytes, Release);
             return true;
         }
         self.tail.reserved.fetch_sub(bytes, SeqCst);
@@ -85,24 +87,14 @@ impl Wal {
             return;
         }
         let tail = self.tail;
-        tail.space_waiters.fetch_add(1, SeqCst);
         tail.space.enter(0);
         wait::wait(Event::WalSpace, tail.reserved.load(Relaxed), Some(clock::now() + PATIENCE_NS));
         tail.space.leave();
-        tail.space_waiters.fetch_sub(1, SeqCst);
-    }
-
-    /// Takes unused room back, and tells those who wait for it.
-    pub(super) fn give_back(&self, bytes: u64) {
-        if bytes > 0 {
-            self.tail.reserved.fetch_sub(bytes, SeqCst);
-            self.post_space();
-        }
     }
 
     /// Tells those who wait for room to look again.
     pub(super) fn post_space(&self) {
-        if self.tail.space_waiters.load(SeqCst) > 0 {
+        if !self.tail.space.is_empty() {
             self.tail.space.post_all();
         }
     }
@@ -133,8 +125,11 @@ impl Drop for Room {
         if self.left == 0 {
             return;
         }
-        self.wal.give_back(self.left);
+        let critical = Critical::enter();
+        self.wal.tail.reserved.fetch_sub(self.left, SeqCst);
         let share = &self.wal.shares[self.session.0 as usize].room;
         share.store(share.load(Relaxed) - self.left, Release);
+        drop(critical);
+        self.wal.post_space();
     }
 }
