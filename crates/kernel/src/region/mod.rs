@@ -68,6 +68,8 @@ struct TableEntry {
     name: [u8; 32],
     offset: u64,
     bytes: u64,
+    /// Where the account of a table lies that memory backs in part ([`reserve`]); zero if all of it is backed.
+    account: u64,
 }
 
 #[repr(C)]
@@ -173,7 +175,7 @@ pub fn table<T: Shared>(name: &str, count: usize) -> &'static [T] {
     assert!(offset + bytes <= HEAP_OFFSET as u64, "the region's tables do not fit");
     header.table_end.store(offset + bytes, Relaxed);
     header.tables.store(index as u32 + 1, Relaxed);
-    let mut entry = TableEntry { name: [0; 32], offset, bytes };
+    let mut entry = TableEntry { name: [0; 32], offset, bytes, account: 0 };
     let short = &name.as_bytes()[..name.len().min(31)];
     entry.name[..short.len()].copy_from_slice(short);
     // SAFETY: (1) one thread makes tables, before any engine; (2) the bytes are zero and `T: Shared` is valid when
@@ -190,12 +192,47 @@ pub fn single<T: Shared>(name: &str) -> &'static T {
     &table::<T>(name, 1)[0]
 }
 
-/// Name and size in bytes of every table, for `gearbox.resources`.
-pub fn tables() -> impl Iterator<Item = (&'static str, u64)> {
+/// Says that memory backs only a part of a table: how much of it, and the most ever, are the first two words of `account`. Like [`table`]
+/// only before the first engine runs.
+fn set_account<T: Shared>(table: &'static [T], account: &'static [AtomicU64]) {
+    let offset = |address: usize| (address - BASE) as u64;
+    let header = header();
+    let (at, account) = (offset(table.as_ptr() as usize), offset(account.as_ptr() as usize));
+    let tables = &header.directory[..header.tables.load(Relaxed) as usize];
+    let Some(index) = tables.iter().position(|entry| entry.offset == at) else { return };
+    // SAFETY: (1) one thread makes tables, before any engine; (2) the index is one of the directory's.
+    unsafe {
+        let directory = (&raw const header.directory).cast_mut().cast::<TableEntry>();
+        (*directory.add(index)).account = account;
+    }
+}
+
+/// What there is of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableUsage {
+    /// Its name.
+    pub name: &'static str,
+    /// Bytes of address space.
+    pub bytes: u64,
+    /// Bytes that memory is set aside for, and the most that ever were: all of them, but for a [`reserve::Reserve`].
+    pub backed: (u64, u64),
+}
+
+/// Every table, for `gearbox.resources`.
+pub fn tables() -> impl Iterator<Item = TableUsage> {
     let header = header();
     header.directory[..header.tables.load(Relaxed) as usize].iter().map(|entry| {
         let end = entry.name.iter().position(|&byte| byte == 0).unwrap_or(32);
-        (std::str::from_utf8(&entry.name[..end]).unwrap_or("?"), entry.bytes)
+        let name = std::str::from_utf8(&entry.name[..end]).unwrap_or("?");
+        let backed = match entry.account {
+            0 => (entry.bytes, entry.bytes),
+            at => {
+                // SAFETY: `set_account` was told of a table of atomic numbers that begins there; tables stay where they are.
+                let account = unsafe { &*((BASE + at as usize) as *const [AtomicU64; 2]) };
+                (account[0].load(Relaxed), account[1].load(Relaxed))
+            }
+        };
+        TableUsage { name, bytes: entry.bytes, backed }
     })
 }
 

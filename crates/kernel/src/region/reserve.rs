@@ -75,6 +75,7 @@ impl<T: Shared> Reserve<T> {
         // (3) this is the only reference to the table.
         let values = unsafe { std::slice::from_raw_parts(pages.as_ptr().cast::<T>(), count) };
         let account = super::table::<AtomicU64>(&format!("{name} steps"), STEPS + bytes.div_ceil(step));
+        super::set_account(pages, account);
         Reserve { name, values, step, account }
     }
 
@@ -208,6 +209,8 @@ mod tests {
         reserve.back(100, 200).unwrap();
         // Values of 8 KiB, 128 to a step: 100..300 lies in steps 0, 1 and 2.
         assert_eq!(reserve.backed_bytes().0, 3 << 20);
+        let listed = crate::region::tables().find(|table| table.name == "test reserve").unwrap();
+        assert_eq!((listed.bytes, listed.backed), (1000 << 13, (3 << 20, 3 << 20)));
         for index in 100..300 {
             reserve.get(index)[5].store(index as u64, Relaxed);
         }

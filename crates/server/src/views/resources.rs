@@ -46,8 +46,8 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
         row(rows, owner.as_str(), "bytes", limit, usage.used, usage.used_max, usage.frees);
     }
     row(rows, "region heap", "bytes", limit, used, present, 0);
-    for (name, bytes) in region::tables() {
-        row(rows, name, "bytes", bytes, bytes, bytes, 0);
+    for table in region::tables() {
+        row(rows, table.name, "bytes", table.bytes, table.backed.0, table.backed.1, 0);
     }
     let (sessions, sessions_max) = session::counts();
     let slots = session::slots().len() as u64;
