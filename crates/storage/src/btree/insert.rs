@@ -2,6 +2,10 @@
 //!
 //! The first try has room in the log for the entry alone and no page for a split. If the leaf is full the try ends, room and
 //! pages are taken with nothing latched, and the next try splits. So the common insert pays for nothing it does not need.
+//!
+//! Before a leaf is split, entries that nobody needs go: those that searches have marked as killed, or if there are none, in a unique
+//! index, those with the same key as another one, of rows of which nothing is left. They are what rows leave behind that were updated away
+//! from their pages, and without this an index whose keys never change would grow with every such update until a vacuum comes.
 
 use super::descend::{STEPS_MAX, is_right_of};
 use super::spare::Spare;
@@ -9,6 +13,7 @@ use super::split::SPLIT_ROOM;
 use super::unique::{Live, Unique};
 use super::{Btree, tree_page};
 use crate::buffer::{self, PageMut};
+use crate::heap::Heap;
 use crate::page::btree::{BtreePage, Entry, ROOT, SPLIT_PENDING, check_key_size};
 use crate::page::{NO_BLOCK, Tid, damaged};
 use crate::wal::Room;
@@ -17,6 +22,9 @@ use crate::wal::space::record_bytes;
 use base::{PageId, Result, Xid};
 use kernel::clock::Nanos;
 use std::borrow::Cow;
+
+/// How many rows are looked at before a leaf is split.
+const TWINS_MAX: usize = 64;
 
 /// What came of an insert.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +123,7 @@ impl Btree {
                 }
             }
             if view.covers(key, tid) {
-                return self.put(page, key, tid, own, means);
+                return self.put(page, key, tid, unique, own, means);
             }
             // The key's entries go on to the right: this leaf stays latched, so that nobody else enters the key meanwhile.
             let mut at = match passes(&page, view)? {
@@ -127,7 +135,7 @@ impl Btree {
                 let page = pinned.write();
                 let view = tree_page(&page)?;
                 if !is_right_of(view, (key, tid)) {
-                    return self.put(page, key, tid, own, means);
+                    return self.put(page, key, tid, unique, own, means);
                 }
                 at = match passes(&page, view)? {
                     Ok(right) => right,
@@ -140,7 +148,15 @@ impl Btree {
     }
 
     /// Puts an entry on the leaf that covers it.
-    fn put(&self, mut page: PageMut<'_>, key: &[u8], tid: Tid, own: Xid, means: &mut Means) -> Result<Step> {
+    fn put(
+        &self,
+        mut page: PageMut<'_>,
+        key: &[u8],
+        tid: Tid,
+        unique: Unique<'_>,
+        own: Xid,
+        means: &mut Means,
+    ) -> Result<Step> {
         let mut view = BtreePage::new(&page);
         let mut position = view.lower_bound(key, tid);
         if position < view.count() && view.key(position) == key && view.tid(position) == tid {
@@ -150,9 +166,14 @@ impl Btree {
             if !means.may_split {
                 return Ok(Step::NeedsPages(if view.has(ROOT) { 2 } else { 1 }));
             }
-            let killed: Vec<u16> = (0..view.count()).filter(|&at| view.is_killed(at)).map(|at| at as u16).collect();
-            if !killed.is_empty() {
-                let record = BtreeDelete { page: page.id(), positions: Cow::Owned(killed) };
+            let mut gone: Vec<u16> = (0..view.count()).filter(|&at| view.is_killed(at)).map(|at| at as u16).collect();
+            if let Unique::Check(heap) = unique
+                && gone.is_empty()
+            {
+                gone = dead_twins(view, heap)?;
+            }
+            if !gone.is_empty() {
+                let record = BtreeDelete { page: page.id(), positions: Cow::Owned(gone) };
                 buffer::log(&mut means.room, own, 0, &record, [&mut page], |[bytes]| record.apply(bytes))?;
                 view = BtreePage::new(&page);
                 position = view.lower_bound(key, tid);
@@ -173,6 +194,21 @@ impl Btree {
         self.split(page, Entry::leaf(key, tid), None, own, means)?;
         Ok(if is_root { Step::Done } else { Step::DoneTell(block) })
     }
+}
+
+/// Entries on a leaf, which is latched alone, that have the key of another one there, and lead to nothing that anybody sees. Their slots
+/// stay dead until a vacuum comes: that is what makes sure, as long as the leaf is latched, that they are not another row's by now.
+fn dead_twins(leaf: BtreePage<'_>, heap: &Heap) -> Result<Vec<u16>> {
+    let same = |a: usize, b: usize| leaf.key(a) == leaf.key(b);
+    let count = leaf.count();
+    let is_twin = |&at: &usize| (at > 0 && same(at - 1, at)) || (at + 1 < count && same(at, at + 1));
+    let mut dead = Vec::new();
+    for at in (0..count).filter(is_twin).take(TWINS_MAX) {
+        if heap.is_over(leaf.tid(at))? {
+            dead.push(at as u16);
+        }
+    }
+    Ok(dead)
 }
 
 /// The right neighbour of a page that a writer passes; or, if the parent does not know that one yet, that this has to be mended first.

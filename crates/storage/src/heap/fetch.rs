@@ -7,7 +7,7 @@ use super::{Heap, Reader, view};
 use crate::buffer::PageRef;
 use crate::page::Tid;
 use crate::page::heap::row::{HEAP_ONLY, ROW_FLAGS, XMIN_ABORTED};
-use crate::page::heap::{Fate, HeapPage, Version};
+use crate::page::heap::{Fate, HeapPage, Slot, Version};
 use crate::relation::row::Count;
 use base::Result;
 
@@ -18,7 +18,8 @@ pub enum Fetched<R> {
     Row(R),
     /// Nothing that the snapshot sees.
     Invisible,
-    /// Nothing that anybody sees, now or later: an index entry that led here can be marked as killed.
+    /// Nothing that anybody sees, now or later, and what was there has been pruned: an index entry that led here can be marked as
+    /// killed.
     Dead,
 }
 
@@ -51,7 +52,7 @@ impl Heap {
                 drop(page);
                 if worth_pruning {
                     drop(pinned);
-                    self.prune_in_passing(root.block);
+                    let _ = self.prune_in_passing(root.block);
                 }
                 return Ok(Fetched::Row(result));
             }
@@ -59,13 +60,15 @@ impl Heap {
             at = heap.chain_next(&version).filter(|_| steps <= heap.slot_count());
         }
         let dead = steps == 0 || self.is_dead(heap, root.slot);
-        let worth_pruning = steps > 0 && self.is_worth_pruning(heap);
+        // Of a dead chain the caller will say so in the index, and then nobody comes here again before a vacuum does.
+        let worth_pruning = steps > 0 && (dead || self.is_worth_pruning(heap));
         drop(page);
+        let mut pruned = false;
         if worth_pruning {
             drop(pinned);
-            self.prune_in_passing(root.block);
+            pruned = self.prune_in_passing(root.block);
         }
-        Ok(if dead { Fetched::Dead } else { Fetched::Invisible })
+        Ok(if dead && (steps == 0 || pruned) { Fetched::Dead } else { Fetched::Invisible })
     }
 
     /// Looks at the very version at a place, if the snapshot sees it.
@@ -113,6 +116,18 @@ impl Heap {
         {
             row.count(Count::Left(1));
         }
+    }
+
+    /// True if nobody sees anything behind `root`, now or later. Errors: those of [`crate::Pool::pin`].
+    pub(crate) fn is_over(&self, root: Tid) -> Result<bool> {
+        let pinned = self.relations.pool.pin(self.page_of(root))?;
+        let page = pinned.read();
+        let Some(heap) = view(&page)? else { return Ok(false) };
+        Ok(match heap.slot(root.slot) {
+            Slot::Dead => true,
+            Slot::Normal(_) | Slot::Redirect(_) => self.is_dead(heap, root.slot),
+            Slot::Unused => false,
+        })
     }
 
     /// True if nobody sees any version of the chain, now or later.

@@ -1,4 +1,9 @@
 //! New rows: one at a time, or many (`COPY`), a page's worth in one log record.
+//!
+//! Pages that a bulk load fills keep room for their *upkeep*, if the rows are small: for one more version, without which the first update
+//! of every page would go to another page and into every index; and for a slot more a row, because a row that was updated has two, the
+//! one that indexes know and the version's. A table of rows of a hundred bytes is one in twenty larger for it at first, and stays as large
+//! as it is when it is updated; without, it would grow to the same size.
 
 use super::{Heap, view};
 use crate::buffer::{self, PageMut};
@@ -10,6 +15,9 @@ use crate::relation::row::Count;
 use crate::wal::record::{HeapInsert, HeapMultiInsert, RECORD_HEADER_BYTES, RECORD_INIT};
 use crate::wal::space::record_bytes;
 use base::{PageId, Result, Xid};
+
+/// Rows that take up to this part of a page are small.
+const SMALL_SHARE: usize = 16;
 
 /// The most that the record of a page full of new rows takes.
 const BULK_ROOM: usize = PAGE_SIZE + 4 * MAX_SLOTS + RECORD_HEADER_BYTES + 64;
@@ -24,8 +32,21 @@ impl Heap {
         let record = HeapInsert { page: PageId { rel: self.rel, block: 0 }, slot: 0, row };
         let mut room = self.relations.wal.reserve(record_bytes(&record))?;
         let mut search = self.relations.search(self.rel, row.len(), self.reserve as usize, None)?;
+        let mut grows = false;
         loop {
-            let pinned = self.relations.place(&mut search)?;
+            let pinned = match self.relations.place(&mut search)? {
+                Some(pinned) => pinned,
+                None if grows => self.relations.grow(&search)?,
+                None => {
+                    // With the room in hand nobody may ask for more.
+                    drop(room);
+                    self.prune_some()?;
+                    grows = true;
+                    room = self.relations.wal.reserve(record_bytes(&record))?;
+                    search = self.relations.search(self.rel, row.len(), self.reserve as usize, None)?;
+                    continue;
+                }
+            };
             let id = pinned.id();
             let mut page = pinned.write();
             let fresh = view(&page)?.is_none();
@@ -103,6 +124,8 @@ impl Heap {
             Some(heap) => (heap.slot_count(), heap.hole()),
             None => (0, PAGE_SIZE - HEAP_HEADER_BYTES),
         };
+        // What the rows that are there need beside the new ones: as many second slots.
+        let mut upkeep = heap.map_or(0, |heap| SLOT_BYTES * heap.versions().count());
         let is_vacant =
             |slot: &u16| heap.is_some_and(|heap| matches!(heap.slot(*slot), crate::page::heap::Slot::Unused));
         let reused = (0..count).filter(is_vacant).map(|slot| (slot, 0));
@@ -110,8 +133,11 @@ impl Heap {
         let mut placed = Vec::new();
         for (row, (slot, slot_bytes)) in rows.iter().zip(slots) {
             let need = footprint(row.len()) + slot_bytes;
+            let is_small = need <= PAGE_SIZE / SMALL_SHARE;
+            upkeep += SLOT_BYTES;
+            let kept = if is_small { upkeep + need + SLOT_BYTES } else { 0 };
             // A row that is alone on its page may use all of it.
-            let reserve = if fresh && placed.is_empty() { 0 } else { self.reserve as usize };
+            let reserve = if fresh && placed.is_empty() { 0 } else { kept.max(self.reserve as usize) };
             if need + reserve > hole {
                 break;
             }

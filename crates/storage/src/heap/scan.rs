@@ -118,7 +118,7 @@ impl Heap {
         drop(page);
         drop(pinned);
         if worth_pruning {
-            self.prune_in_passing(block);
+            let _ = self.prune_in_passing(block);
         }
         Ok(true)
     }

@@ -7,7 +7,7 @@
 //! | another page | it does not fit, even after a prune | the caller enters it |
 //!
 //! For another page the old one is released, a page with room is found, both are latched in the order of their blocks, and
-//! everything is looked at again.
+//! everything is looked at again. If there is none a few pages are pruned and it is begun anew, before the table grows.
 
 use super::claim::{Outcome, Queue, Verdict, identity};
 use super::lock::RowWait;
@@ -17,7 +17,7 @@ use crate::buffer::{self, PageMut};
 use crate::page::heap::{HeapPageMut, Roots, RowDelta, check_row_size};
 use crate::page::{Tid, header};
 use crate::relation::place::PageClass;
-use crate::relation::row::Count;
+use crate::relation::row::{Count, Pruned};
 use crate::txn::Strength;
 use crate::wal::Room;
 use crate::wal::record::{HeapUpdate, HeapUpdateAway, RECORD_HEADER_BYTES, RECORD_INIT};
@@ -40,6 +40,8 @@ enum Tried {
     Superseded(Xid, Option<Tid>),
     /// The new version needs another page.
     Away,
+    /// There is none: the table has to grow.
+    Full,
 }
 
 impl Heap {
@@ -52,10 +54,11 @@ impl Heap {
         let own = self.relations.transactions.xid()?;
         let strength = if changes.keys { Strength::Update } else { Strength::NoKeyUpdate };
         let mut queue = Queue::new(self.relations.transactions);
+        let mut grows = false;
         loop {
             let mut room = self.relations.wal.reserve(room_for(row))?;
             let tried = match self.update_on_page(writer, own, tid, row, changes, &mut room)? {
-                Tried::Away => self.update_away(writer, own, tid, row, changes, &mut room)?,
+                Tried::Away => self.update_away(writer, own, tid, row, changes, grows, &mut room)?,
                 tried => tried,
             };
             drop(room);
@@ -67,6 +70,10 @@ impl Heap {
                 }
                 // The row has moved in the meantime, or the page has room after all.
                 Tried::Away => {}
+                Tried::Full => {
+                    self.prune_some()?;
+                    grows = true;
+                }
             }
         }
     }
@@ -109,27 +116,26 @@ impl Heap {
         if let Some(tried) = self.in_the_way(&page, tid.slot, writer, own, changes, changes.indexed) {
             return Ok(tried);
         }
-        let mut pruned = 0;
+        let mut pruned = Pruned::default();
         let fits = |page: &PageMut<'_>| view(page).is_ok_and(|heap| heap.is_some_and(|heap| heap.fits(row.len(), 0)));
         let ended = view(&page)?.map_or(Xid(0), |heap| heap.prune_xid());
         if ended.0 != 0 && !fits(&page) {
+            // Whatever the page's prune xid says: it is of the version that was ended first, and others, ended later by who was
+            // quicker, may go before it. A prune in vain costs less than a row that leaves its page.
             let horizon = self.relations.transactions.horizon_beyond(ended);
-            if ended < horizon.xid {
-                pruned = self.prune_latched(&mut page, room, horizon, Roots::Indexed, &mut |_| ())?.versions;
-            }
+            pruned = self.prune_latched(&mut page, room, horizon, Roots::Indexed, &mut |_| ())?;
         }
         if !fits(&page) {
+            let class = PageClass::of(&page);
             drop(page);
-            self.row()?.count(Count::Pruned(pruned));
+            self.note_pruned(tid.block, pruned, class)?;
             return Ok(Tried::Away);
         }
         let new = self.put_beside(&mut page, writer, own, tid.slot, row, changes, room)?;
+        let class = PageClass::of(&page);
         drop(page);
-        let shared = self.row()?;
-        shared.count(Count::Updated { hot: !changes.indexed });
-        if pruned > 0 {
-            shared.count(Count::Pruned(pruned));
-        }
+        self.row()?.count(Count::Updated { hot: !changes.indexed });
+        self.note_pruned(tid.block, pruned, class)?;
         Ok(Tried::Over(Outcome::Done { tid: Tid::new(tid.block, new), hot: !changes.indexed }))
     }
 
@@ -167,7 +173,8 @@ impl Heap {
         Ok(new_slot)
     }
 
-    /// Tries to put the new version on another page.
+    /// Tries to put the new version on another page; on a new one only if the table may grow.
+    #[expect(clippy::too_many_arguments, reason = "a change is made of these")]
     fn update_away(
         &self,
         writer: &mut Writer<'_>,
@@ -175,12 +182,17 @@ impl Heap {
         tid: Tid,
         row: &[u8],
         changes: Changes,
+        grows: bool,
         room: &mut Room,
     ) -> Result<Tried> {
         let pool = self.relations.pool;
         let mut search = self.relations.search(self.rel, row.len(), self.reserve as usize, Some(tid.block))?;
         loop {
-            let new_pinned = self.relations.place(&mut search)?;
+            let new_pinned = match self.relations.place(&mut search)? {
+                Some(pinned) => pinned,
+                None if grows => self.relations.grow(&search)?,
+                None => return Ok(Tried::Full),
+            };
             let old_pinned = pool.pin(self.page_of(tid))?;
             let new_block = new_pinned.id().block;
             // Ascending blocks.

@@ -1,18 +1,29 @@
 //! A page for a new row version, or for a new part of an index.
 //!
 //! ```text
-//!   the session's target --full--> the map of free space --nothing--> pages that nobody has looked at --none--> new blocks
-//!                          ^                                 since the start, a few at a time
+//!   the session's target --full--> the map of free space: --nothing--> pages that nobody has
+//!                          ^       room for two rows, then             looked at since the start,
+//!                          |       room for one                        a few at a time
+//!                          |                                                  | none
+//!                          |                                                  v
+//!                          |                    new blocks <--nothing-- some pages are pruned (heap)
 //!                          \---- each page that has no room is noted as what it is
 //! ```
 //!
 //! The caller latches what it is given, looks for itself, and asks again if there is too little room; every refusal makes
 //! the map better, so the search ends. After a start the map is empty. It fills as pages are looked at: by inserts, which
-//! look at a few old pages before they add a new one, and by vacuum.
+//! look at a few old pages before they add a new one, by who prunes a page, and by vacuum.
+//!
+//! Why room for two rows comes first: a page whose rows are updated needs some room of its own, or each update leaves it for another
+//! page. Who takes from those that have most leaves all of them about the same, and what there is lasts. Only when no page has more than
+//! it needs the rest is used.
+//!
+//! Why pages are pruned before a table grows: one whose rows have all gone elsewhere may have no visitors who would find out, since a
+//! search in a unique index ends at the row that is there. So a table that is updated, and nothing else, stops growing.
 //!
 //! Rules
 //! 1. Nothing here is called with a latch held: extending a file takes time, and the map's latch comes before pages'.
-//! 2. Blocks are added in runs that grow with the relation; what is not used at once is noted as free.
+//! 2. Blocks are added in runs that grow with the relation, or one by one for updates; what is not used at once is noted as free.
 //! 3. A bulk load keeps its run to itself until it ends, and fills pages in order.
 
 use super::Relations;
@@ -45,7 +56,9 @@ const BULK_MAX: u32 = 128;
 pub(crate) struct Search {
     rel: RelId,
     row: &'static Row,
+    /// What a page has to have, and what it should have.
     class: u8,
+    wanted: u8,
     tries: u32,
     target_tried: bool,
     avoid: Option<u32>,
@@ -121,15 +134,14 @@ impl Relations {
     pub(crate) fn search(&self, rel: RelId, row_bytes: usize, reserve: usize, avoid: Option<u32>) -> Result<Search> {
         let row = self.row(rel)?;
         let class = class_for(row_bytes, reserve);
-        Ok(Search { rel, row, class, tries: 0, target_tried: false, avoid })
+        let wanted = class_for(row_bytes, reserve + footprint(row_bytes) + SLOT_BYTES);
+        Ok(Search { rel, row, class, wanted, tries: 0, target_tried: false, avoid })
     }
 
-    /// The next page to try, pinned. Errors: those of pinning, `53100`, `54000`.
-    pub(crate) fn place(&self, search: &mut Search) -> Result<Pinned> {
-        match self.find_place(search)? {
-            Some(block) => self.pool.pin(PageId { rel: search.rel, block }),
-            None => self.add_blocks(search),
-        }
+    /// The next page to try, pinned; none if the relation would have to grow. Errors: those of pinning.
+    pub(crate) fn place(&self, search: &mut Search) -> Result<Option<Pinned>> {
+        let Some(block) = self.find_place(search)? else { return Ok(None) };
+        self.pool.pin(PageId { rel: search.rel, block }).map(Some)
     }
 
     /// A block that may have room; none if blocks should be added.
@@ -147,7 +159,8 @@ impl Relations {
             search.tries += 1;
             // Sessions begin in different parts, so that they do not all choose the same page.
             let from = if blocks > 1 { me.wrapping_mul(0x9E37_79B9) % blocks } else { 0 };
-            match self.space.find(&row.space, search.class, from) {
+            let find = |class| self.space.find(&row.space, class, from);
+            match find(search.wanted).or_else(|| find(search.class)) {
                 Some(block) if usable(block) => return Ok(Some(block)),
                 // The page that is to be avoided will be noted again when its turn comes.
                 Some(block) => self.space.set(&row.space, &row.latch, block, 0),
@@ -174,11 +187,12 @@ impl Relations {
         Ok(None)
     }
 
-    /// Makes the relation longer; answers the first new page, pinned.
-    fn add_blocks(&self, search: &Search) -> Result<Pinned> {
+    /// Makes the relation longer; answers the first new page, pinned. Errors: those of pinning, `53100`, `54000`.
+    pub(crate) fn grow(&self, search: &Search) -> Result<Pinned> {
         let row = search.row;
         let blocks = self.files.blocks(search.rel)?;
-        let count = (blocks / GROWTH_SHARE).clamp(1, GROWTH_MAX);
+        // Updates seldom need a page, and then one; who adds rows will go on.
+        let count = if search.avoid.is_some() { 1 } else { (blocks / GROWTH_SHARE).clamp(1, GROWTH_MAX) };
         let first = self.files.extend(search.rel, count)?;
         for block in first + 1..first + count {
             self.space.set(&row.space, &row.latch, block, CLASS_EMPTY);

@@ -18,6 +18,8 @@ kernel::shared! {
         old: AtomicU32,
         /// Old blocks below this one were looked at.
         probed: AtomicU32,
+        /// Where pages are pruned next before the relation grows.
+        hand: AtomicU32,
         pub(super) latch: Latch,
         /// The root of the map of free space.
         pub(super) space: AtomicU64,
@@ -26,7 +28,7 @@ kernel::shared! {
         updated: AtomicU64,
         hot_updated: AtomicU64,
         deleted: AtomicU64,
-        /// Versions that were ended, or made by who aborted, and not pruned since.
+        /// Versions that were ended, or made by who aborted, and not pruned since; and slots that only a vacuum makes free again.
         dead: AtomicU64,
         pruned: AtomicU64,
 
@@ -51,7 +53,7 @@ pub struct RelationUsage {
     pub hot_updated: u64,
     /// Rows deleted.
     pub deleted: u64,
-    /// Versions that were ended, whatever became of who ended them, and are not known to be gone.
+    /// Versions that were ended, whatever became of who ended them, and are not known to be gone with all that led to them.
     pub dead: u64,
     /// Versions that page visits and vacuums have removed.
     pub pruned: u64,
@@ -73,7 +75,18 @@ pub(crate) enum Count {
     Deleted,
     /// Versions that an abort has left, as far as somebody came by and saw.
     Left(u64),
-    Pruned(u64),
+    Pruned(Pruned),
+}
+
+/// What a prune took from a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Pruned {
+    /// Versions that went.
+    pub(crate) versions: u64,
+    /// Rows of which nothing is left but a dead slot and their entries in indexes.
+    pub(crate) dead_slots: u64,
+    /// True if the page was changed.
+    pub(crate) changed: bool,
 }
 
 impl Row {
@@ -82,6 +95,7 @@ impl Row {
         self.targets.iter().for_each(|target| target.store(0, Relaxed));
         self.old.store(blocks, Relaxed);
         self.probed.store(0, Relaxed);
+        self.hand.store(0, Relaxed);
         let counts = [
             &self.space,
             &self.inserted,
@@ -123,6 +137,13 @@ impl Row {
         self.probed.fetch_update(AcqRel, Acquire, |at| (at < old).then_some(at + 1)).ok()
     }
 
+    /// The next so many of a relation's blocks to be pruned before it grows, if it seems to be worth it: as many versions have been ended.
+    pub(crate) fn take_dying(&self, count: u32, blocks: u32) -> impl Iterator<Item = u32> {
+        let count = if self.dead.load(Relaxed) >= count as u64 { count.min(blocks) } else { 0 };
+        let first = if count > 0 { self.hand.fetch_add(count, Relaxed) } else { 0 };
+        (0..count).map(move |step| first.wrapping_add(step) % blocks)
+    }
+
     /// All old blocks were looked at.
     pub(super) fn all_seen(&self) {
         self.probed.fetch_max(self.old.load(Relaxed), AcqRel);
@@ -153,9 +174,11 @@ impl Row {
                 self.dead.fetch_add(1, Relaxed);
             }
             Count::Left(versions) => drop(self.dead.fetch_add(versions, Relaxed)),
-            Count::Pruned(versions) => {
-                self.pruned.fetch_add(versions, Relaxed);
-                let _ = self.dead.fetch_update(Relaxed, Relaxed, |dead| Some(dead.saturating_sub(versions)));
+            Count::Pruned(pruned) => {
+                self.pruned.fetch_add(pruned.versions, Relaxed);
+                // A dead slot waits for a vacuum as the version did, and so do the entries in indexes that lead to it.
+                let gone = pruned.versions.saturating_sub(pruned.dead_slots);
+                let _ = self.dead.fetch_update(Relaxed, Relaxed, |dead| Some(dead.saturating_sub(gone)));
             }
         }
     }

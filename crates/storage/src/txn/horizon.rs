@@ -11,7 +11,7 @@
 //! log's durable end, since a session leaves the registry when its commit is durable, or the newest commit that was not waited for. As
 //! soon as the position has reached E, X is the horizon's transaction.
 
-use super::Transactions;
+use super::{Status, Transactions};
 use base::{Lsn, Xid};
 use kernel::clock;
 use kernel::sync::Spin;
@@ -75,6 +75,19 @@ impl Transactions {
         }
         self.renew_if_older(AGE_MIN_NS);
         self.horizon_cached()
+    }
+
+    /// True if a transaction has finished, and nobody needs what it ended: the horizon's transaction is beyond it, or its commit is
+    /// before the horizon's position, which runs ahead of that.
+    #[inline]
+    pub fn is_past(&self, xid: Xid) -> bool {
+        let horizon = self.horizon_beyond(xid);
+        horizon.xid > xid
+            || match self.status(xid) {
+                Status::Committed(at) => at <= horizon.lsn,
+                Status::Aborted | Status::Ancient => true,
+                Status::Running => false,
+            }
     }
 
     fn renew_if_older(&self, age_ns: u64) {

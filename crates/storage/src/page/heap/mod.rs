@@ -23,7 +23,7 @@
 //! 3. Pruning moves rows, so it takes the exclusive latch and wants no other pin: a reader that kept a reference into
 //!    the page under a pin alone would see another row's bytes.
 //! 4. The page's *prune xid* is the oldest `xmax` that may have left something to prune, or zero. A visitor compares it
-//!    with the oldest snapshot ([`HeapPage::may_prune`]) and needs to look no further in the common case.
+//!    with the oldest snapshot and needs to look no further in the common case.
 //! 5. *All visible* is set by a prune that found every version visible to every snapshot, and cleared by the next
 //!    change; a scan of such a page tests no version.
 //!
@@ -193,13 +193,6 @@ impl<'a> HeapPage<'a> {
     /// The oldest `xmax` that may have left something to prune, or zero.
     pub fn prune_xid(self) -> Xid {
         Xid(u64_at(self.page, PRUNE_XID))
-    }
-
-    /// True when a version may have died that no snapshot at or after `horizon` sees.
-    #[inline]
-    pub fn may_prune(self, horizon: Xid) -> bool {
-        let oldest = self.prune_xid();
-        oldest.0 != 0 && oldest < horizon
     }
 
     /// What a slot holds; slots beyond the array are unused.

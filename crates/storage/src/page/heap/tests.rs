@@ -204,7 +204,7 @@ impl Model {
                 _ => Fate::Keep,
             }
         };
-        let could_prune = HeapPage::new(&self.page).may_prune(Xid(horizon));
+        let could_prune = may_prune(HeapPage::new(&self.page), horizon);
         HeapPage::new(&self.page).prune(Roots::Indexed, judge, &mut plan);
         if plan.redirects.is_empty() && plan.dead.is_empty() && plan.unused.is_empty() {
             return;
@@ -614,6 +614,11 @@ fn damaged_chains_are_named() {
     }
 }
 
+/// Whether a visitor that knows of no snapshot before `horizon` would prune the page.
+fn may_prune(page: HeapPage<'_>, horizon: u64) -> bool {
+    (1..horizon).contains(&page.prune_xid().0)
+}
+
 #[test]
 fn the_prune_xid_is_the_oldest_end() {
     let mut page = empty();
@@ -621,12 +626,12 @@ fn the_prune_xid_is_the_oldest_end() {
     for slot in 0..3 {
         heap.insert(slot, Xid(1), b"row").unwrap();
     }
-    assert!(!heap.view().may_prune(Xid(u64::MAX)));
+    assert!(!may_prune(heap.view(), u64::MAX));
     for (slot, xid, oldest) in [(0, 20, 20), (1, 10, 10), (2, 30, 10)] {
         heap.delete(slot, Xid(xid)).unwrap();
         assert_eq!(heap.view().prune_xid(), Xid(oldest));
     }
-    assert!(heap.view().may_prune(Xid(11)) && !heap.view().may_prune(Xid(10)));
+    assert!(may_prune(heap.view(), 11) && !may_prune(heap.view(), 10));
     let mut plan = PrunePlan::default();
     let judge = |version: &Version<'_>| if version.xmax().0 == 10 { Fate::Dead } else { Fate::Keep };
     heap.view().prune(Roots::Indexed, judge, &mut plan);
