@@ -125,6 +125,16 @@ pub fn run<S>(
     })
 }
 
+/// Makes pgbench's tables and fills them.
+pub fn fill(mut command: Command, scale: u32) -> Outcome<()> {
+    command.args(["-i", "-q", "-I", "dtgvpf", "-s", &scale.to_string()]);
+    let output = command.output().map_err(|error| format!("pgbench: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("pgbench -i: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(())
+}
+
 /// Runs pgbench without sampling and holds it to no failed transaction.
 pub fn run_clean(mut command: Command, load: &Load) -> Outcome<Report> {
     command.args(load.arguments());

@@ -129,6 +129,11 @@ impl ServerUnderTest {
         self.settings
     }
 
+    /// Where it keeps its data.
+    pub fn data_dir(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+
     /// An empty folder for what a test writes; goes away with the server.
     pub fn work_dir(&self) -> PathBuf {
         let dir = self.dir.join("work");

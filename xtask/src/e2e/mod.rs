@@ -13,6 +13,7 @@
 //! `/proc` whether the model is what its name says.
 
 mod flush;
+mod growth;
 mod limit;
 mod serve;
 
@@ -62,7 +63,8 @@ impl Effort {
 }
 
 fn scenarios() -> Vec<Scenario> {
-    limit::scenarios().into_iter().chain(serve::scenarios()).chain([flush::scenario()]).collect()
+    let serve = serve::scenarios().into_iter().chain([flush::scenario(), growth::scenario()]);
+    limit::scenarios().into_iter().chain(serve).collect()
 }
 
 /// `cargo xtask e2e [NAME…]` and `cargo xtask matrix [NAME…]`, with `--model LIST` and `--binary PATH`.

@@ -72,15 +72,7 @@ fn sums(server: &ServerUnderTest) -> Outcome<Sums> {
 }
 
 fn pgbench(server: ServerUnderTest, effort: Effort) -> Outcome<()> {
-    let scale = effort.scale.to_string();
-    let filled = server
-        .client("pgbench")
-        .args(["-i", "-q", "-I", "dtgvpf", "-s", &scale])
-        .output()
-        .map_err(|error| format!("pgbench: {error}"))?;
-    if !filled.status.success() {
-        return Err(format!("pgbench -i: {}", String::from_utf8_lossy(&filled.stderr)));
-    }
+    pgbench::fill(server.client("pgbench"), effort.scale)?;
     expect(&server, "select count(*) from pgbench_accounts", &(effort.scale * 100_000).to_string())?;
     let (protocols, clients): (&[&str], &[u32]) = match effort.full {
         true => (&["simple", "extended", "prepared"], &[1, 8, 64]),
