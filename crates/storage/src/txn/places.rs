@@ -9,8 +9,10 @@ use kernel::region::Shared;
 use kernel::region::reserve::Reserve;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-/// Memory is backed in chunks of this size.
+/// Memory is backed in chunks of this size; the first of a partition is small, since most partitions never need more, and under a load the
+/// last of them is touched long after the first.
 const CHUNK: usize = 64 << 10;
+const FIRST_CHUNK: usize = 4 << 10;
 
 /// What can be in a list of free places.
 pub(super) trait Place: Shared {
@@ -49,7 +51,7 @@ impl<T: Place> Copy for Places<T> {}
 impl<T: Place> Places<T> {
     pub(super) fn make(name: &'static str, partitions: usize, per_partition: u32) -> Places<T> {
         let count = partitions * per_partition as usize;
-        Places { name, reserve: Reserve::with_step(name, count, CHUNK), per_partition }
+        Places { name, reserve: Reserve::with_step(name, count, FIRST_CHUNK), per_partition }
     }
 
     pub(super) fn get(&self, number: u32) -> &'static T {
@@ -93,7 +95,7 @@ impl<T: Place> Places<T> {
     ///
     /// Errors: `53200`.
     pub(super) fn grow(&self, partition: usize, backed: u32) -> Result<u32> {
-        let more = (CHUNK / size_of::<T>()) as u32;
+        let more = (if backed == 0 { FIRST_CHUNK } else { CHUNK } / size_of::<T>()) as u32;
         let end = (backed + more).min(self.per_partition);
         if backed >= end {
             return Err(Error::statement(sqlstate::OUT_OF_MEMORY, format!("no room for more in \"{}\"", self.name))
