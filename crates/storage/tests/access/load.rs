@@ -22,6 +22,7 @@ pub fn tests(tests: &mut Vec<Test>) {
         }
     }
     tests.push(("repeated_updates_leave_the_heap_as_it_is".into(), Box::new(updates)));
+    tests.push(("a_page_that_a_load_has_filled_has_room_for_an_update".into(), Box::new(first_updates)));
     tests.push(("an_old_snapshot_keeps_what_it_sees_and_no_more".into(), Box::new(old_snapshot)));
     tests.push(("the_end_of_a_table_is_given_back".into(), Box::new(cut)));
     tests.push(("an_emptied_index_is_used_again".into(), Box::new(emptied)));
@@ -150,6 +151,28 @@ fn updates() {
     assert!(usage.contains("updated=20000"), "{usage}");
     a.expect("sum 0 400", "sum 20000 0 400");
     a.expect("check", "checked 400");
+    server.stop();
+}
+
+fn first_updates() {
+    let dir = Directory::new();
+    let server = Server::start(&Setup::of(MODELS[5]), &dir.0);
+    let mut a = server.connect();
+    a.ask("table 60");
+    a.expect("load 0 2000 0", "ok");
+    let before = sizes(&mut a);
+    // At most one row of each page, so that nothing has to be pruned: no version leaves its page.
+    let rows_of_a_page = 2000 / before["heap pages"] as usize + 40;
+    let keys: Vec<usize> = (0..2000).step_by(rows_of_a_page).collect();
+    for key in &keys {
+        a.expect(&format!("bump {key}"), "ok");
+    }
+    let (usage, count) = (a.ask("usage"), keys.len());
+    assert!(count > 5 && usage.contains(&format!(" updated={count} hot={count} ")), "{usage}");
+    let after = sizes(&mut a);
+    for name in ["heap pages", "key pages", "value pages"] {
+        assert_eq!(before[name], after[name], "{name}");
+    }
     server.stop();
 }
 
