@@ -1,6 +1,6 @@
 //! The simple query: a text with any number of statements, executed one after another.
 
-use super::output::{Format, Output};
+use super::output::{Format, Output, Tag};
 use super::run::{Compiled, Ended, result_columns, tag};
 use super::transaction::aborted;
 use super::{Environment, Session};
@@ -98,6 +98,24 @@ impl<A: Allocator + Copy> Session<A> {
         describe: bool,
         out: &mut O,
     ) -> Result<()> {
+        let tag = self.run_plan(env, plan, parameters, literals, formats, describe, out)?;
+        self.end_statement(env)?;
+        out.complete(tag);
+        Ok(())
+    }
+
+    /// The same as a part of a statement, which the caller ends.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn run_plan<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        plan: &[u8],
+        parameters: &[crate::types::Datum<'_>],
+        literals: (&str, &[crate::lexer::Literal]),
+        formats: impl Fn(usize) -> Format + Copy,
+        describe: bool,
+        out: &mut O,
+    ) -> Result<Tag> {
         let Some(read) = Plan::new(plan) else { return Err(Error::unsupported("an empty plan")) };
         if describe && read.has(flags::RETURNS_ROWS) {
             out.columns(result_columns(read, formats));
@@ -105,9 +123,7 @@ impl<A: Allocator + Copy> Session<A> {
         let (ended, requests) = self.execute_plan(env, plan, parameters, literals, formats, u64::MAX, None, out)?;
         self.carry_out(env, requests)?;
         let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
-        self.end_statement(env)?;
-        out.complete(tag(read, rows));
-        Ok(())
+        Ok(tag(read, rows))
     }
 
     /// Executes a statement that is not planned; `ends` says whether its end, outside a block, is the transaction's.

@@ -69,8 +69,8 @@ impl<A: Allocator + Copy> Session<A> {
             parameters.push(datum);
             at = next;
         }
-        self.run_to_end(env, &plan, &parameters, ("", &[]), |_| Format::Text, true, out)?;
-        Ok(None)
+        // Its end is the `EXECUTE`'s: in the extended protocol the transaction goes on until `Sync`.
+        self.run_plan(env, &plan, &parameters, ("", &[]), |_| Format::Text, true, out).map(Some)
     }
 
     /// Computes the arguments of an `EXECUTE`.

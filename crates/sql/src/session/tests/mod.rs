@@ -401,6 +401,24 @@ fn a_portal_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn an_execute_of_sql_does_not_end_the_transaction_before_sync() {
+    let bench = Bench::new();
+    let mut client =
+        Extended { bench: &bench, session: bench.session(), out: Printed { tags: true, ..Printed::default() } };
+    client.step(|session, env, out| session.simple_query(env, "prepare q as select 7", out));
+    assert_eq!(client.parse("s", "select g from generate_series(1, 2) g", &[]), "");
+    assert_eq!(client.bind("p", "s", &[]), "");
+    assert_eq!(client.execute("p", 1), "1\n-- suspended\n");
+    assert_eq!(client.parse("e", "execute q", &[]), "");
+    assert_eq!(client.bind("", "e", &[]), "");
+    assert_eq!(client.execute("", 0), "7\n-- SELECT 1\n");
+    // The portal would be gone with its transaction.
+    assert_eq!(client.execute("p", 1), "2\n-- suspended\n");
+    client.step(|session, env, _| session.sync(env));
+    assert_eq!(client.execute("p", 1), "ERROR 34000 portal \"p\" does not exist\n");
+}
+
+#[test]
 fn values_are_sent_and_read_in_binary() {
     let bench = Bench::new();
     let mut session = bench.session();
