@@ -72,7 +72,14 @@ impl Binder<'_> {
     pub(super) fn cast(&mut self, expr: Expr, method: Method, target: Type, explicit: bool) -> Expr {
         match method {
             Method::Relabel | Method::Op(Op::Identity) => {
-                let relabelled = Expr { ty: Type::plain(target.oid), ..expr };
+                let plain = Type::plain(target.oid);
+                // What a cast does depends on the type it has: another name for its result is a cast of its own.
+                let relabelled = match expr.kind {
+                    ExprKind::Cast(..) => {
+                        Expr { kind: ExprKind::Cast(Box::new(expr), Method::Relabel, explicit), ty: plain }
+                    }
+                    _ => Expr { ty: plain, ..expr },
+                };
                 self.fit(relabelled, target, explicit)
             }
             Method::Op(op) if op.is_external() => {

@@ -218,6 +218,11 @@ impl Binder<'_> {
                 let first_at = first.at;
                 let first = self.expr(first, scope, clause)?;
                 let second = self.expr(second, scope, clause)?;
+                // The value is the operand of `=`, of the type that it is compared as.
+                let resolved = resolve::resolve_operator("=", Some(first.ty.oid), second.ty.oid)
+                    .map_err(|error| error.at(self.position(at)))?;
+                let operand = resolved.args.first().copied().unwrap_or(Oid::TEXT);
+                let first = self.coerce(first, Type::plain(operand), resolved.context, first_at)?;
                 let first = self.resolve_unknown(first, first_at)?;
                 let ty = first.ty;
                 self.share(first, |binder, shared| {
