@@ -1,4 +1,8 @@
 //! The simple query: a text with any number of statements, executed one after another.
+//!
+//! Rules
+//! 1. A text of several statements is read to its end before the first is executed: an error of syntax anywhere in it
+//!    means that nothing happens.
 
 use super::output::{Format, Output, Tag};
 use super::run::{Compiled, Ended, result_columns, tag};
@@ -44,8 +48,12 @@ impl<A: Allocator + Copy> Session<A> {
                 at = next;
                 continue;
             }
-            // Statements that come together are one transaction.
-            if count > 0 || has_more(text, next) {
+            // Statements that come together are one transaction, and none is executed if one is no SQL.
+            let together = count > 0 || has_more(text, next);
+            if together && count == 0 {
+                check_syntax(text, at)?;
+            }
+            if together {
                 self.transaction.begin_implicit();
             }
             count += 1;
@@ -202,6 +210,23 @@ fn has_more(text: &str, from: usize) -> bool {
         at = normalised.next.max(at + 1);
     }
     false
+}
+
+/// Parses the statements of a text from that byte on, for the errors that are in them.
+fn check_syntax(text: &str, from: usize) -> Result<()> {
+    let mut normalised = Normalised::default();
+    let mut bump = bumpalo::Bump::new();
+    let mut at = from;
+    while at < text.len() {
+        normalise(text, at, crate::lexer::Literals::Keep, &mut normalised)?;
+        if normalised.head != Head::Empty {
+            let (start, end) = (normalised.start, normalised.end);
+            kernel::fiber::on_engine_stack(|| crate::parser::parse(text, start, end, &bump).map(|_| ()))?;
+            bump.reset();
+        }
+        at = normalised.next.max(at + 1);
+    }
+    Ok(())
 }
 
 /// May the statement be executed in a failed transaction?
