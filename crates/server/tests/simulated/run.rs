@@ -13,7 +13,6 @@ use storage::Storage;
 
 /// Settings that make a small server do everything soon: background work comes round within a run.
 const SETTINGS: &[&str] = &[
-    "--shared-buffers=2MB",
     "--wal-buffers=256kB",
     "--min-wal-size=32MB",
     "--max-wal-size=64MB",
@@ -81,6 +80,9 @@ pub fn run(seed: u64, options: Options, clients: impl FnOnce(&mut Scenario)) -> 
         let served = served.clone();
         move || {
             let mut layers = Layers::new();
+            // Seldom so few that pages have to make room for one another.
+            let buffers = if seed % 4 == 1 { "--shared-buffers=256kB" } else { "--shared-buffers=2MB" };
+            layers.command_line([buffers.to_string()])?;
             layers.command_line(SETTINGS.iter().map(|option| option.to_string()))?;
             let settings = layers.effective(Machine { cpus: 2, memory_bytes: 1 << 30 })?;
             let database = Database::make(settings, Roles::without_password())?;

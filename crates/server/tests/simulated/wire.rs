@@ -77,9 +77,10 @@ impl Reply {
     }
 }
 
-/// Errors that are nobody's mistake: the victim of a deadlock or of a concurrent change, a disk that failed once or is full.
+/// Errors that are nobody's mistake: the victim of a deadlock or of a concurrent change, a statement that took too long, a disk that
+/// failed once or is full.
 pub fn is_transient(code: &str) -> bool {
-    ["40P01", "40001", "57P01", "58030", "53100"].contains(&code)
+    ["40P01", "40001", "57014", "55P03", "57P01", "58030", "53100"].contains(&code)
 }
 
 /// A message to the server, being written.
@@ -205,10 +206,26 @@ impl<'c> Wire<'c> {
             startup.text("user").text("postgres").text("database").text("postgres").bytes(&[0]).end();
             let greeting = self.send(&bytes).and_then(|()| self.reply());
             match greeting {
-                Ok(Reply { error: None, .. }) => self.in_session = true,
+                Ok(Reply { error: None, .. }) => {
+                    self.in_session = true;
+                    self.set_up();
+                }
                 Ok(Reply { error, .. }) => panic!("the server lets nobody in, and does not close: {error:?}"),
                 Err(Lost) => self.conn.sleep(500_000),
             }
+        }
+    }
+
+    /// Some sessions have settings of their own: statements that are given up, and plans that nobody shares.
+    fn set_up(&mut self) {
+        let setting = match self.below(10) {
+            0 => "statement_timeout = 25",
+            1 => "lock_timeout = 4",
+            2 => "statement_cache = off",
+            _ => return,
+        };
+        if let Ok(reply) = self.simple(&format!("set {setting}")) {
+            assert_eq!(reply.error, None, "set {setting}");
         }
     }
 
