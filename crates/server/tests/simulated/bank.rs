@@ -85,9 +85,7 @@ fn prepare(wire: &mut Wire<'_>) {
         if make_tables(wire, by_copy) == Ok(true) {
             return;
         }
-        if wire.status != 'I' {
-            let _ = wire.simple("rollback");
-        }
+        wire.end_block();
     }
 }
 
@@ -102,7 +100,7 @@ fn make_tables(wire: &mut Wire<'_>, by_copy: bool) -> Result<bool, Lost> {
         let reply = wire.simple(&statement)?;
         if reply.code() == Some("42P07") {
             // An earlier attempt whose end was not heard of: it is there as a whole.
-            assert_eq!(wire.simple("rollback")?.error, None);
+            wire.end_block();
             let found = wire.simple(SUMS)?;
             return Ok(forgive(SUMS, &found, &[]) && found.rows.len() == 1);
         }
@@ -169,7 +167,11 @@ fn transfer(wire: &mut Wire<'_>, id: i64, world: &Shared) {
     ]);
     let statements = statements(wire, id);
     let done = match style {
-        Style::Block => in_block(wire, &statements),
+        Style::Block => {
+            let done = in_block(wire, &statements);
+            wire.end_block();
+            done
+        }
         Style::Text { block } => {
             let texts: Vec<String> = statements
                 .iter()
@@ -184,10 +186,8 @@ fn transfer(wire: &mut Wire<'_>, id: i64, world: &Shared) {
             wire.simple(&text).map(|reply| {
                 let done = forgive(&text, &reply, &[]);
                 assert!(!done || reply.tags.len() == if block { 6 } else { 4 }, "{text}: {reply:?}");
-                if wire.status != 'I' {
-                    assert!(block && !done, "{text}: {reply:?}");
-                    let _ = wire.simple("rollback");
-                }
+                assert!(wire.status == 'I' || block && !done, "{text}: {reply:?}");
+                wire.end_block();
                 done
             })
         }
@@ -220,8 +220,6 @@ fn in_block(wire: &mut Wire<'_>, statements: &[(String, Vec<String>)]) -> Result
         let reply = wire.run(how, sql, parameters)?;
         if !forgive(sql, &reply, &[]) {
             assert_eq!(wire.status, 'E', "{how:?} {sql}: {reply:?}");
-            let undone = wire.simple("rollback")?;
-            assert!(forgive("rollback", &undone, &[]));
             return Ok(false);
         }
         let tag = reply.tags.last().map(String::as_str);
@@ -249,9 +247,7 @@ fn look_once(wire: &mut Wire<'_>) -> Result<Option<i64>, Lost> {
 /// Looks at everything, twice in one snapshot.
 fn look(wire: &mut Wire<'_>, world: &Shared) {
     let _ = look_twice(wire, world);
-    if wire.is_in_session() && wire.status != 'I' {
-        let _ = wire.simple("rollback");
-    }
+    wire.end_block();
 }
 
 fn look_twice(wire: &mut Wire<'_>, world: &Shared) -> Result<(), Lost> {

@@ -157,11 +157,6 @@ impl<'c> Wire<'c> {
         among[self.below(among.len() as u64) as usize]
     }
 
-    /// True if there is a session that has not been seen to end.
-    pub fn is_in_session(&self) -> bool {
-        self.in_session
-    }
-
     /// Waits until the last session is gone, which was lost: nothing that it was asked for can be done any more.
     pub fn outlast(&mut self) {
         let Some((number, restarts)) = self.session else { return };
@@ -171,6 +166,15 @@ impl<'c> Wire<'c> {
             match self.run(How::Unnamed, sql, &[number.to_string()]) {
                 Ok(reply) if reply.error.is_none() && reply.number(0, 0) == 0 => break,
                 _ => self.conn.sleep(1_000_000),
+            }
+        }
+    }
+
+    /// Ends a block that an error has left open, also where a time-out ended the statement that was to end it.
+    pub fn end_block(&mut self) {
+        while self.in_session && self.status != 'I' {
+            if let Ok(Reply { error: Some(error), .. }) = self.simple("rollback") {
+                assert!(is_transient(&error.code), "rollback: {error:?}");
             }
         }
     }
