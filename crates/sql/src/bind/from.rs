@@ -136,6 +136,9 @@ impl Binder<'_> {
         if !self.bound.tables.iter().any(|known| known.oid == table.oid) {
             self.bound.tables.push(table.clone());
         }
+        if path.len() == 1 && !self.bound.searched.contains(&table.oid) {
+            self.bound.searched.push(table.oid);
+        }
         let columns = table
             .columns
             .iter()

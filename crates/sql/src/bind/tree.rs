@@ -19,7 +19,7 @@ use crate::types::aggregate::AggCall;
 use crate::types::cast::Method;
 use crate::types::function::Volatility;
 use crate::types::op::Op;
-use crate::types::{Kind, Type};
+use crate::types::{Kind, Oid, Type};
 use std::sync::Arc;
 
 /// A relation's number.
@@ -148,6 +148,8 @@ pub struct Bound {
     pub uses_clock: bool,
     /// The tables whose definitions were used.
     pub tables: Vec<Arc<TableDef>>,
+    /// Those that were named without a schema: which table such a name means can change while the table does not.
+    pub searched: Vec<Oid>,
 }
 
 /// A relation.

@@ -135,7 +135,8 @@ impl<'p> Plan<'p> {
         words.groups::<4>().map(|[oid, low, high, lock]| PlanTable {
             oid: Oid(oid),
             version: u64::from(high) << 32 | u64::from(low),
-            lock,
+            lock: lock & !PlanTable::SEARCHED,
+            searched: lock & PlanTable::SEARCHED != 0,
         })
     }
 
@@ -164,6 +165,13 @@ pub struct PlanTable {
     pub version: u64,
     /// The number of the mode in which an execution holds its lock.
     pub lock: u32,
+    /// It was named without a schema: the plan stands while `search_path` leads from that name to this table.
+    pub searched: bool,
+}
+
+impl PlanTable {
+    /// What says so beside the number of the lock's mode.
+    pub const SEARCHED: u32 = 1 << 16;
 }
 
 /// A column of a result, as clients are told of it.

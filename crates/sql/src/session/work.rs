@@ -219,7 +219,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Locks the tables of a plan ([`stored_tables`]), each in the mode that the plan needs, and answers whether the plan is still
-    /// made from the definitions that count.
+    /// made from the definitions that count, with names that still mean these tables.
     pub(crate) fn lock_current(&mut self, env: &Environment<'_>, tables: &[PlanTable]) -> Result<bool> {
         if tables.is_empty() {
             return Ok(true);
@@ -228,10 +228,17 @@ impl<A: Allocator + Copy> Session<A> {
             let mode = LockMode::from_number(table.lock).unwrap_or(LockMode::AccessExclusive);
             self.lock_relation(env, table.oid.0, mode, true)?;
         }
-        let definitions = self.definitions(env, &self.work)?;
-        let is_current =
-            |table: &PlanTable| definitions.table(table.oid).is_some_and(|known| known.version == table.version);
-        Ok(tables.iter().all(is_current))
+        let catalog = self.catalog(env)?;
+        for table in tables {
+            let known = match catalog.table_by_oid(table.oid)? {
+                Some(known) if known.version == table.version => known,
+                _ => return Ok(false),
+            };
+            if table.searched && !catalog.is_visible(&known) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Takes the transaction's state out of the session while a statement uses both.

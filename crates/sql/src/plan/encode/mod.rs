@@ -24,7 +24,7 @@ use super::blob::{At, Builder};
 use super::choose::columns_in;
 use super::record::{ColumnRecord, CommonRecord, Header, ParameterRecord};
 use super::tree::{Node, Tree};
-use super::{MAGIC, flags, tree};
+use super::{MAGIC, PlanTable, flags, tree};
 use crate::bind::tree::{Bound, Column, Expr, Origin, ROW_ID, RelationId, Source, TABLE_OID};
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
@@ -136,7 +136,8 @@ impl Encoder<'_> {
             .iter()
             .flat_map(|table| {
                 let lock = super::lock::mode(self.bound, self.tree, table.oid);
-                [table.oid.0, table.version as u32, (table.version >> 32) as u32, lock as u32]
+                let searched = if self.bound.searched.contains(&table.oid) { PlanTable::SEARCHED } else { 0 };
+                [table.oid.0, table.version as u32, (table.version >> 32) as u32, lock as u32 | searched]
             })
             .collect();
         let subplans: Vec<u32> = self.subplan_records.iter().map(|at| at.0).collect();
