@@ -255,7 +255,16 @@ impl Pool {
     ///
     /// Errors: `55006` if somebody has one of them pinned.
     pub fn forget(&'static self, rel: RelId, first: u32) -> Result<()> {
+        self.cut(rel, first, || Ok(()))
+    }
+
+    /// The same, with the end of the relation's file cut off before, while nobody writes pages: a write that is on its way would bring
+    /// a page back as it was.
+    ///
+    /// Errors: those of [`Pool::forget`] and of `cut_file`.
+    pub(crate) fn cut(&'static self, rel: RelId, first: u32, cut_file: impl FnOnce() -> Result<()>) -> Result<()> {
         self.double_write.alone(|| {
+            cut_file()?;
             let used = self.used() as u32;
             for frame in 0..used {
                 let page = self.descriptors[frame as usize].page();

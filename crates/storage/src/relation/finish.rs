@@ -122,8 +122,10 @@ impl Relations {
         self.cut(row, blocks);
         // In this order: a checkpoint that comes after the record finds either the pages, empty, in the pool, or a file that ends
         // before them. The other way round it could find neither, and leave what the file had there before.
-        self.files.truncate(rel, blocks)?;
-        kernel::fault::point("file.truncated");
-        self.pool.forget(rel, blocks)
+        self.pool.cut(rel, blocks, || {
+            self.files.truncate(rel, blocks)?;
+            kernel::fault::point("file.truncated");
+            Ok(())
+        })
     }
 }
