@@ -3,8 +3,10 @@
 //! Rules
 //! 1. A value that is written once is computed once: where PostgreSQL's shorthands (`BETWEEN`, `IN`, `CASE x WHEN`) use
 //!    an operand several times, it is shared by [`ExprKind::Let`] unless computing it again costs nothing.
-//! 2. Aggregates are taken out of the expression; what stays is a column of the grouping's relation.
+//! 2. Aggregates are taken out of the expression; what stays is a column of the grouping's relation. Which query's grouping
+//!    that is, the columns in the aggregate say.
 
+use super::grouping::Level;
 use super::scope::Scope;
 use super::tree::{AggregateCall, Call, Expr, ExprKind, Origin, Query, Subplan, SubplanKind, TABLE_OID};
 use super::{Binder, name};
@@ -234,16 +236,16 @@ impl Binder<'_> {
             }
             Ast::Special(special, precision) => self.special(special, precision, at)?,
             Ast::Exists(query) => {
-                let query = self.subquery(query, scope)?;
+                let query = self.subquery(query, scope, clause)?;
                 self.subplan(query, SubplanKind::Exists, boolean)
             }
             Ast::Subquery(query) => {
-                let query = self.subquery(query, scope)?;
+                let query = self.subquery(query, scope, clause)?;
                 let ty = self.only_column(&query, at)?;
                 self.subplan(query, SubplanKind::Scalar, ty)
             }
             Ast::ArrayQuery(query) => {
-                let query = self.subquery(query, scope)?;
+                let query = self.subquery(query, scope, clause)?;
                 let ty = self.only_column(&query, at)?;
                 let array = self.array_of(ty.oid, at)?;
                 self.subplan(query, SubplanKind::Array, Type::plain(array))
@@ -480,10 +482,6 @@ impl Binder<'_> {
         // Arguments of an aggregate are bound knowing that they are.
         let is_aggregate = !crate::types::aggregate::by_name(last.text).is_empty()
             && crate::types::function::by_name(last.text).is_empty();
-        if is_aggregate && matches!(clause, Clause::AggregateArgument | Clause::Filter) {
-            let message = clause.refuses_aggregates().unwrap_or_default();
-            return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(at)));
-        }
         let inner = if is_aggregate { Clause::AggregateArgument } else { clause };
         let mut arguments = Vec::with_capacity(call.arguments.len());
         for argument in call.arguments {
@@ -561,9 +559,6 @@ impl Binder<'_> {
             let message = "count(*) must be used to call a parameterless aggregate function";
             return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
         }
-        if let Some(message) = clause.refuses_aggregates() {
-            return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(at)));
-        }
         let mut coerced = Vec::with_capacity(arguments.len());
         for (argument, oid) in arguments.into_iter().zip(&args) {
             coerced.push(self.coerce(argument, Type::plain(*oid), context, at)?);
@@ -581,7 +576,11 @@ impl Binder<'_> {
             let expr = self.resolve_unknown(expr, item.expr.at)?;
             order_by.push((expr, item.descending, item.nulls_first.unwrap_or(item.descending)));
         }
-        if call.distinct && order_by.iter().any(|(expr, ..)| !coerced.contains(expr)) {
+        let argued = |expr: &Expr| coerced.iter().any(|argument| self.bound.same(argument, expr));
+        if call.distinct && order_by.iter().any(|(expr, ..)| !argued(expr)) {
+            if !self.slots.is_empty() {
+                return Err(self.ask_for_literals());
+            }
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(at)));
         }
@@ -596,7 +595,16 @@ impl Binder<'_> {
             ty,
             name: row.name,
         };
-        let Some(grouping) = self.grouping.as_mut() else {
+        let level = self.level_of(&call, scope, at)?;
+        let clause = level.map_or(clause, |level| self.around[level].clause);
+        if let Some(message) = clause.refuses_aggregates() {
+            return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(at)));
+        }
+        let grouping = match level {
+            Some(level) => self.around[level].grouping.as_mut(),
+            None => self.grouping.as_mut(),
+        };
+        let Some(grouping) = grouping else {
             let message = "aggregate functions are not allowed here";
             return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(at)));
         };
@@ -605,7 +613,9 @@ impl Binder<'_> {
             grouping.aggregates.len() - 1
         });
         // Keys are not known yet: aggregates are numbered from the end of the columns backwards until they are.
-        Ok(Expr::column(grouping.relation, super::grouping::AGGREGATES + index as u16, ty))
+        let column = Expr::column(grouping.relation, super::grouping::AGGREGATES + index as u16, ty);
+        self.note_column(&column, at);
+        Ok(column)
     }
 
     fn is_distinct(&mut self, left: Expr, right: Expr, negated: bool, at: u32) -> Result<Expr> {
@@ -942,7 +952,7 @@ impl Binder<'_> {
             ast::ExprKind::Row(fields) => self.exprs(fields, scope, clause)?,
             _ => vec![(self.expr(left, scope, clause)?, left.at)],
         };
-        let query = self.subquery(query, scope)?;
+        let query = self.subquery(query, scope, clause)?;
         if query.visible != fields.len() {
             let few = if query.visible > fields.len() { "many" } else { "few" };
             let message = format!("subquery has too {few} columns");
@@ -1008,10 +1018,11 @@ impl Binder<'_> {
     }
 
     /// Binds a query inside an expression.
-    fn subquery(&mut self, query: &ast::Query<'_>, scope: &Scope<'_>) -> Result<Query> {
-        let grouping = self.grouping.take();
+    fn subquery(&mut self, query: &ast::Query<'_>, scope: &Scope<'_>, clause: Clause) -> Result<Query> {
+        let level = Level { clause, relations: scope.namespace.relations(), grouping: self.grouping.take() };
+        self.around.push(level);
         let bound = self.query(query, Some(scope), true);
-        self.grouping = grouping;
+        self.grouping = self.around.pop().and_then(|level| level.grouping);
         bound
     }
 

@@ -5,10 +5,16 @@
 //! column, aggregates come after the keys, and any other column of `FROM` is `42803`, unless its table's primary key is
 //! among the keys, which makes it one more key.
 //!
+//! An aggregate belongs to the innermost query whose columns are in it, and to its own if there is none: in
+//! `SELECT (SELECT count(t.a)) FROM t` it counts the rows of `t`. While a subquery is bound, the queries around it wait as
+//! [`Level`]s to be given such aggregates.
+//!
 //! Rules
 //! 1. Rewriting enters subplans: a subquery above a grouping sees the groups, not the rows.
 
 use super::Binder;
+use super::expr::Clause;
+use super::scope::Scope;
 use super::tree::{AggregateCall, Body, Column, Expr, ExprKind, From, Query, RelationId, Source, SubplanKind};
 use base::{Error, Result, sqlstate};
 use std::collections::BTreeSet;
@@ -25,6 +31,17 @@ pub(super) struct Collected {
     pub(super) aggregates: Vec<AggregateCall>,
 }
 
+/// A query in whose expressions the one that is being bound stands.
+#[derive(Debug)]
+pub(super) struct Level {
+    /// The clause in which it stands.
+    pub(super) clause: Clause,
+    /// The relations whose columns can be named there.
+    pub(super) relations: BTreeSet<RelationId>,
+    /// The grouping so far, if the clause is above it.
+    pub(super) grouping: Option<Collected>,
+}
+
 /// The rewriting of what stands above a grouping.
 pub(super) struct Rewriting {
     /// The relation of the results.
@@ -33,12 +50,17 @@ pub(super) struct Rewriting {
     pub(super) keys: Vec<Expr>,
     /// The relations below.
     pub(super) below: BTreeSet<RelationId>,
+    /// In how many subqueries the expression stands.
+    pub(super) inside: u32,
 }
+
+/// What is done with each expression of a query.
+type Visit<'v> = dyn FnMut(&mut Binder<'_>, &mut Expr) -> Result<()> + 'v;
 
 impl Binder<'_> {
     /// Rewrites an expression to refer to groups.
     pub(super) fn rewrite(&mut self, expr: &mut Expr, rewriting: &mut Rewriting) -> Result<()> {
-        if let Some(key) = rewriting.keys.iter().position(|key| key == expr) {
+        if let Some(key) = rewriting.keys.iter().position(|key| self.bound.same(key, expr)) {
             *expr = Expr::column(rewriting.relation, key as u16, expr.ty);
             return Ok(());
         }
@@ -50,22 +72,18 @@ impl Binder<'_> {
                     *expr = Expr::column(rewriting.relation, rewriting.keys.len() as u16 - 1, expr.ty);
                     return Ok(());
                 }
-                Err(self.ungrouped(column))
+                // Constants of equal value may be a slot here and none there.
+                if !self.slots.is_empty() {
+                    return Err(self.ask_for_literals());
+                }
+                Err(self.ungrouped(column, rewriting.inside > 0))
             }
             ExprKind::Subplan(number) => {
-                let number = usize::from(*number);
-                let subplan = &mut self.bound.subplans[number];
-                let mut query = std::mem::replace(&mut subplan.query, Box::new(Query::empty()));
-                let mut kind = std::mem::replace(&mut subplan.kind, SubplanKind::Exists);
-                let mut done = self.rewrite_query(&mut query, rewriting);
-                if let SubplanKind::Quantified { test, equal, .. } = &mut kind {
-                    let exprs = equal.iter_mut().flat_map(|(left, right, _)| [left, right]);
-                    for expr in std::iter::once(test).chain(exprs) {
-                        done = done.and_then(|()| self.rewrite(expr, rewriting));
-                    }
-                }
-                self.bound.subplans[number].query = query;
-                self.bound.subplans[number].kind = kind;
+                let number = *number;
+                self.in_test(number, &mut |binder, expr| binder.rewrite(expr, rewriting))?;
+                rewriting.inside += 1;
+                let done = self.in_subquery(number, &mut |binder, expr| binder.rewrite(expr, rewriting));
+                rewriting.inside -= 1;
                 done
             }
             _ => {
@@ -80,55 +98,116 @@ impl Binder<'_> {
         }
     }
 
-    fn rewrite_query(&mut self, query: &mut Query, rewriting: &mut Rewriting) -> Result<()> {
+    /// The query around, by its number in `around`, to which an aggregate belongs; none if it is the one that it stands in.
+    pub(super) fn level_of(&self, call: &AggregateCall, scope: &Scope<'_>, at: u32) -> Result<Option<usize>> {
+        let mut columns = BTreeSet::new();
+        let order = call.order_by.iter().map(|(expr, ..)| expr);
+        for expr in call.arguments.iter().chain(order).chain(&call.filter) {
+            self.bound.columns_in(expr, &mut columns);
+        }
+        let own = scope.namespace.relations();
+        let grouping = self.grouping.as_ref().map(|grouping| grouping.relation);
+        let is_own = |column: &Column| own.contains(&column.relation) || Some(column.relation) == grouping;
+        if columns.iter().any(is_own) {
+            return Ok(None);
+        }
+        // Columns that are nowhere are those of subqueries inside the aggregate.
+        let mut found = None;
+        let mut beside = false;
+        for column in &columns {
+            let place = self.around.iter().rposition(|level| {
+                let grouping = level.grouping.as_ref().map(|grouping| grouping.relation);
+                level.relations.contains(&column.relation) || Some(column.relation) == grouping
+            });
+            found = found.max(place);
+            beside |= place.is_none() && scope.sees(column.relation);
+        }
+        if beside {
+            let message = "aggregate functions are not allowed in FROM clause of their own query level";
+            return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(at)));
+        }
+        let inner = found.and_then(|level| self.around[level].grouping.as_ref());
+        if let Some(inner) = inner.and_then(|inner| columns.iter().find(|column| column.relation == inner.relation)) {
+            let at = self.noted.get(inner).copied().unwrap_or(at);
+            let message = "aggregate function calls cannot be nested";
+            return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(at)));
+        }
+        Ok(found)
+    }
+
+    /// Calls `visit` for the expressions of a subplan's query.
+    fn in_subquery(&mut self, number: u16, visit: &mut Visit<'_>) -> Result<()> {
+        let number = usize::from(number);
+        let mut query = std::mem::replace(&mut self.bound.subplans[number].query, Box::new(Query::empty()));
+        let done = self.in_query(&mut query, visit);
+        self.bound.subplans[number].query = query;
+        done
+    }
+
+    /// Calls `visit` for the expressions of a subplan's test, which stand outside its query.
+    fn in_test(&mut self, number: u16, visit: &mut Visit<'_>) -> Result<()> {
+        let number = usize::from(number);
+        let mut kind = std::mem::replace(&mut self.bound.subplans[number].kind, SubplanKind::Exists);
+        let mut done = Ok(());
+        if let SubplanKind::Quantified { test, equal, .. } = &mut kind {
+            let exprs = equal.iter_mut().flat_map(|(left, right, _)| [left, right]);
+            for expr in std::iter::once(test).chain(exprs) {
+                done = done.and_then(|()| visit(self, expr));
+            }
+        }
+        self.bound.subplans[number].kind = kind;
+        done
+    }
+
+    fn in_query(&mut self, query: &mut Query, visit: &mut Visit<'_>) -> Result<()> {
         for target in &mut query.targets {
-            self.rewrite(&mut target.expr, rewriting)?;
+            visit(self, &mut target.expr)?;
         }
         for expr in query.limit.iter_mut().chain(&mut query.offset) {
-            self.rewrite(expr, rewriting)?;
+            visit(self, expr)?;
         }
         match &mut query.body {
             Body::Select(select) => {
                 for expr in &mut select.filter {
-                    self.rewrite(expr, rewriting)?;
+                    visit(self, expr)?;
                 }
                 for from in &mut select.from {
-                    self.rewrite_from(from, rewriting)?;
+                    self.in_from(from, visit)?;
                 }
                 if let Some(grouping) = &mut select.grouping {
                     for expr in grouping.keys.iter_mut().chain(&mut grouping.having) {
-                        self.rewrite(expr, rewriting)?;
+                        visit(self, expr)?;
                     }
                     for call in &mut grouping.aggregates {
                         let order = call.order_by.iter_mut().map(|(expr, ..)| expr);
                         for expr in call.arguments.iter_mut().chain(order).chain(&mut call.filter) {
-                            self.rewrite(expr, rewriting)?;
+                            visit(self, expr)?;
                         }
                     }
                 }
             }
             Body::Values(rows) => {
                 for expr in rows.iter_mut().flatten() {
-                    self.rewrite(expr, rewriting)?;
+                    visit(self, expr)?;
                 }
             }
             Body::Operation { operands, .. } => {
                 for operand in operands {
-                    self.rewrite_query(operand, rewriting)?;
+                    self.in_query(operand, visit)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn rewrite_from(&mut self, from: &mut From, rewriting: &mut Rewriting) -> Result<()> {
+    fn in_from(&mut self, from: &mut From, visit: &mut Visit<'_>) -> Result<()> {
         match from {
             From::Relation(relation) => {
                 let at = *relation as usize;
                 let mut source = std::mem::replace(&mut self.bound.relations[at].source, Source::Computed);
                 let done = match &mut source {
-                    Source::Query(query) => self.rewrite_query(query, rewriting),
-                    Source::Function { call, .. } => self.rewrite(call, rewriting),
+                    Source::Query(query) => self.in_query(query, visit),
+                    Source::Function { call, .. } => visit(self, call),
                     _ => Ok(()),
                 };
                 self.bound.relations[at].source = source;
@@ -136,10 +215,10 @@ impl Binder<'_> {
             }
             From::Join(join) => {
                 for expr in &mut join.condition {
-                    self.rewrite(expr, rewriting)?;
+                    visit(self, expr)?;
                 }
-                self.rewrite_from(&mut join.left, rewriting)?;
-                self.rewrite_from(&mut join.right, rewriting)
+                self.in_from(&mut join.left, visit)?;
+                self.in_from(&mut join.right, visit)
             }
         }
     }
@@ -159,14 +238,18 @@ impl Binder<'_> {
         })
     }
 
-    fn ungrouped(&self, column: Column) -> Error {
+    fn ungrouped(&self, column: Column, inside: bool) -> Error {
         let relation = self.bound.relations.get(column.relation as usize);
         let table = relation.map_or("", |relation| relation.name.as_str());
         let name = relation
             .and_then(|relation| relation.columns.get(usize::from(column.column)))
             .map_or("", |(name, _)| name.as_str());
-        let message =
-            format!("column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function");
+        let message = match inside {
+            true => format!("subquery uses ungrouped column \"{table}.{name}\" from outer query"),
+            false => format!(
+                "column \"{table}.{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
+            ),
+        };
         let error = Error::statement(sqlstate::GROUPING_ERROR, message);
         match self.noted.get(&column) {
             Some(at) => error.at(self.position(*at)),
@@ -183,26 +266,12 @@ impl Binder<'_> {
             column.column = column.column - AGGREGATES + keys;
         }
         if let ExprKind::Subplan(number) = expr.kind {
-            let number = usize::from(number);
-            let mut query = std::mem::replace(&mut self.bound.subplans[number].query, Box::new(Query::empty()));
-            let mut kind = std::mem::replace(&mut self.bound.subplans[number].kind, SubplanKind::Exists);
-            for target in &mut query.targets {
-                self.number_aggregates(&mut target.expr, relation, keys);
-            }
-            if let Body::Select(select) = &mut query.body {
-                for expr in &mut select.filter {
-                    self.number_aggregates(expr, relation, keys);
-                }
-            }
-            if let SubplanKind::Quantified { test, equal, .. } = &mut kind {
-                self.number_aggregates(test, relation, keys);
-                for (left, right, _) in equal {
-                    self.number_aggregates(left, relation, keys);
-                    self.number_aggregates(right, relation, keys);
-                }
-            }
-            self.bound.subplans[number].query = query;
-            self.bound.subplans[number].kind = kind;
+            let mut visit = |binder: &mut Binder<'_>, expr: &mut Expr| {
+                binder.number_aggregates(expr, relation, keys);
+                Ok(())
+            };
+            // The visit never fails.
+            let _ = self.in_test(number, &mut visit).and_then(|()| self.in_subquery(number, &mut visit));
             return;
         }
         expr.children_mut(&mut |child| self.number_aggregates(child, relation, keys));

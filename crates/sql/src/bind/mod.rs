@@ -7,7 +7,7 @@
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
 //! | [`query`], [`from`], [`grouping`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
-//! | [`walk`] | going over bound statements |
+//! | [`walk`], [`same`] | going over bound statements, comparing their expressions |
 //!
 //! Rules
 //! 1. Errors are PostgreSQL's, with SQLSTATE, words and place.
@@ -22,6 +22,7 @@ pub mod grouping;
 pub mod modify;
 pub mod name;
 pub mod query;
+pub mod same;
 pub mod scope;
 pub mod tree;
 pub mod walk;
@@ -33,7 +34,7 @@ use crate::types::datetime::Style;
 use crate::types::{Arena, Oid, Type};
 use base::{Error, Result, sqlstate};
 use bumpalo::Bump;
-use grouping::Collected;
+use grouping::{Collected, Level};
 use scope::Scope;
 use std::collections::BTreeMap;
 use tree::{Bound, Column, Expr, ExprKind, Root};
@@ -50,6 +51,8 @@ pub struct Binder<'b> {
     new_parameters: bool,
     bound: Bound,
     grouping: Option<Collected>,
+    /// The queries around the one that is being bound, from the outermost: those in whose expressions it stands.
+    around: Vec<Level>,
     commons: Vec<KnownCommon>,
     noted: BTreeMap<Column, u32>,
     needs_literals: bool,
@@ -105,6 +108,7 @@ impl<'b> Binder<'b> {
                 ..Bound::default()
             },
             grouping: None,
+            around: Vec::new(),
             commons: Vec::new(),
             noted: BTreeMap::new(),
             needs_literals: false,

@@ -411,7 +411,7 @@ impl Binder<'_> {
         let mut keys = Vec::with_capacity(select.group_by.len());
         for item in select.group_by {
             let key = self.group_key(item, &targets, visible, scope)?;
-            if !keys.contains(&key) {
+            if !keys.iter().any(|known| self.bound.same(known, &key)) {
                 keys.push(key);
             }
         }
@@ -424,6 +424,9 @@ impl Binder<'_> {
         for item in query.order_by {
             let target = self.order_target(&item.expr, &mut targets, visible, scope)?;
             if target >= visible && matches!(select.distinct, Distinct::All) {
+                if !self.slots.is_empty() {
+                    return Err(self.ask_for_literals());
+                }
                 let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
                 return Err(
                     Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(item.expr.at))
@@ -437,7 +440,7 @@ impl Binder<'_> {
         let mut grouping = None;
         if grouped || !collected.is_empty() || select.having.is_some() {
             let below = self.bound.relations_of(&from);
-            let mut rewriting = Rewriting { relation, keys, below };
+            let mut rewriting = Rewriting { relation, keys, below, inside: 0 };
             for target in &mut targets {
                 self.rewrite(&mut target.expr, &mut rewriting)?;
             }
@@ -537,7 +540,7 @@ impl Binder<'_> {
                         continue;
                     }
                     match found {
-                        Some(other) if targets[other as usize].expr != target.expr => {
+                        Some(other) if !self.bound.same(&targets[other as usize].expr, &target.expr) => {
                             let message = format!("{clause} \"{}\" is ambiguous", name.text);
                             return Err(
                                 Error::statement(sqlstate::AMBIGUOUS_COLUMN, message).at(self.position(expr.at))
@@ -565,7 +568,7 @@ impl Binder<'_> {
         }
         let bound = self.expr(expr, scope, Clause::OrderBy)?;
         let bound = self.resolve_unknown(bound, expr.at)?;
-        Ok(target_of(bound, targets))
+        Ok(self.target_of(bound, targets))
     }
 
     fn group_key(
@@ -591,11 +594,22 @@ impl Binder<'_> {
             }
         };
         let relation = self.grouping.as_ref().map(|grouping| grouping.relation);
-        if key.any(&mut |part| matches!(&part.kind, ExprKind::Column(column) if Some(column.relation) == relation)) {
+        let mut columns = std::collections::BTreeSet::new();
+        self.bound.columns_in(&key, &mut columns);
+        if columns.iter().any(|column| Some(column.relation) == relation) {
             let message = "aggregate functions are not allowed in GROUP BY";
             return Err(Error::statement(sqlstate::GROUPING_ERROR, message).at(self.position(expr.at)));
         }
         Ok(key)
+    }
+
+    /// The target that is this expression; added behind the others if there is none.
+    fn target_of(&self, expr: Expr, targets: &mut Vec<Target>) -> usize {
+        if let Some(index) = targets.iter().position(|target| self.bound.same(&target.expr, &expr)) {
+            return index;
+        }
+        targets.push(Target { name: String::new(), expr });
+        targets.len() - 1
     }
 
     fn distinct(
@@ -618,7 +632,7 @@ impl Binder<'_> {
                 None => {
                     let bound = self.expr(expr, scope, Clause::OrderBy)?;
                     let bound = self.resolve_unknown(bound, expr.at)?;
-                    target_of(bound, targets)
+                    self.target_of(bound, targets)
                 }
             };
             if !chosen.contains(&(target as u16)) {
@@ -628,6 +642,9 @@ impl Binder<'_> {
         // The keys that are sorted by first must be these, in any order.
         let leading = order_by.iter().take_while(|key| chosen.contains(&key.target)).count();
         if leading < order_by.len() && leading < chosen.len() {
+            if !self.slots.is_empty() {
+                return Err(self.ask_for_literals());
+            }
             let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
             let at = exprs.first().map_or(0, |expr| expr.at);
             return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(at)));
@@ -689,15 +706,6 @@ impl Binder<'_> {
 fn sort_key(item: &SortItem<'_>, target: usize) -> SortKey {
     let nulls_first = item.nulls_first.unwrap_or(item.descending);
     SortKey { target: target as u16, descending: item.descending, nulls_first }
-}
-
-/// The target that is this expression; added behind the others if there is none.
-fn target_of(expr: Expr, targets: &mut Vec<Target>) -> usize {
-    if let Some(index) = targets.iter().position(|target| target.expr == expr) {
-        return index;
-    }
-    targets.push(Target { name: String::new(), expr });
-    targets.len() - 1
 }
 
 /// Takes a condition apart into those that must all be true.

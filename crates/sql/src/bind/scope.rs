@@ -7,9 +7,10 @@
 //! 1. The innermost scope that has the name decides; two columns of that name in one scope are ambiguous (`42702`).
 //! 2. `JOIN … USING` merges columns: one bare name, and both stay visible behind their relation's name.
 
-use super::tree::{Expr, RelationId};
+use super::tree::{Expr, ExprKind, RelationId};
 use crate::parser::ast::Path;
 use base::{Error, Result, sqlstate};
+use std::collections::BTreeSet;
 
 /// What items of `FROM` offer.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +76,21 @@ impl Namespace {
         Ok(())
     }
 
+    /// The relations whose columns can be named.
+    pub fn relations(&self) -> BTreeSet<RelationId> {
+        let mut relations: BTreeSet<RelationId> = self.items.iter().filter_map(|item| item.relation).collect();
+        let columns = self.items.iter().flat_map(|item| &item.columns).chain(&self.columns);
+        for column in columns {
+            column.expr.any(&mut |part| {
+                if let ExprKind::Column(column) = part.kind {
+                    relations.insert(column.relation);
+                }
+                false
+            });
+        }
+        relations
+    }
+
     /// The relation of that name, maybe with a schema before it.
     pub fn item(&self, path: Path<'_>) -> Option<&Item> {
         let (name, schema) = match path {
@@ -114,6 +130,18 @@ impl<'s> Scope<'s> {
         let mut tables = self.namespace.items.iter().filter(|item| item.is_table);
         let only = tables.next()?;
         if tables.next().is_some() { None } else { only.relation }
+    }
+
+    /// Can columns of the relation be named here or around?
+    pub fn sees(&self, relation: RelationId) -> bool {
+        let mut scope = Some(*self);
+        while let Some(here) = scope {
+            if here.namespace.relations().contains(&relation) {
+                return true;
+            }
+            scope = here.parent.copied();
+        }
+        false
     }
 
     /// The relation of a name.
