@@ -199,34 +199,12 @@ fn options(seed: u64) -> Options {
     Options { steps_max: 40_000_000, patience_ns: 60_000_000_000, verbose, ..Options::new(hosts, sessions) }
 }
 
-fn asked_for() -> Option<Vec<u64>> {
-    let text = std::env::var("SIM_SEEDS").ok()?;
-    Some(text.split(',').map(|seed| seed.trim().parse().expect("SIM_SEEDS holds numbers")).collect())
-}
-
+/// Runs seeds; panics at the first that fails, and says how to see it again.
 fn walk(name: &str, range: std::ops::Range<u64>, each: impl Fn(u64) -> Result<Report, Box<Failure>>) -> Report {
-    let mut sum = Report::default();
-    let tell = asked_for().is_some();
-    for seed in asked_for().unwrap_or_else(|| range.collect()) {
-        match each(seed) {
-            Ok(report) => {
-                if tell {
-                    println!("{name}, seed {seed}: {report:?}");
-                }
-                sum.kills += report.kills;
-                sum.restarts += report.restarts;
-                sum.power_cuts += report.power_cuts;
-                sum.requests += report.requests;
-                sum.steps += report.steps;
-            }
-            Err(failure) => panic!(
-                "seed {seed} fails: {failure}\n{:?}\nagain: SIM_SEEDS={seed} cargo test -p storage --test simulated {name}",
-                failure.report
-            ),
-        }
-    }
-    println!("{name}: {sum:?}");
-    sum
+    let again = format!("SIM_SEEDS={{}} cargo test -p storage --test simulated {name}");
+    let totals = testkit::sim::seeds(range, &again, each);
+    println!("{name}: {}", totals.describe());
+    totals.sum
 }
 
 #[test]
@@ -241,7 +219,7 @@ fn with_kills(seed: u64) -> Options {
 #[test]
 fn kills() {
     let sum = walk("kills", 0..18, |seed| run(seed, with_kills(seed), 25));
-    assert!(asked_for().is_some() || sum.kills > 10, "{sum:?}");
+    assert!(testkit::sim::asked_for().is_some() || sum.kills > 10, "{sum:?}");
 }
 
 fn with_power_cuts(seed: u64) -> Options {
@@ -251,7 +229,7 @@ fn with_power_cuts(seed: u64) -> Options {
 #[test]
 fn power_cuts() {
     let sum = walk("power_cuts", 0..24, |seed| run(seed, with_power_cuts(seed), 30));
-    assert!(asked_for().is_some() || sum.power_cuts > 20, "{sum:?}");
+    assert!(testkit::sim::asked_for().is_some() || sum.power_cuts > 20, "{sum:?}");
 }
 
 fn with_a_bad_disk(seed: u64) -> Options {

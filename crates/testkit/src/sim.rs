@@ -1,7 +1,7 @@
 //! Walks over seeds of the simulator.
 //!
 //! A test that walks seeds names itself, so that a failure can say how to see it again. With `SIM_SEEDS` in the environment
-//! (single numbers separated by commas) it walks those instead of its own, and tells what each did; `cargo xtask sim SEED…`
+//! (numbers and ranges separated by commas, as `3,17,100..200`) it walks those instead of its own, and tells what each did; `cargo xtask sim SEED…`
 //! is that, for every crate that has such a test.
 
 use kernel::engine::sim::{Failure, Report};
@@ -47,10 +47,16 @@ impl Totals {
 
 /// The seeds that the environment asks for.
 pub fn asked_for() -> Option<Vec<u64>> {
-    let text = std::env::var(SEEDS).ok()?;
-    Some(
-        text.split(',').map(|seed| seed.trim().parse().expect("SIM_SEEDS holds numbers separated by commas")).collect(),
-    )
+    Some(parse(&std::env::var(SEEDS).ok()?))
+}
+
+fn parse(text: &str) -> Vec<u64> {
+    let number = |text: &str| text.trim().parse::<u64>().expect("SIM_SEEDS holds numbers and ranges, as 3,17,100..200");
+    let seeds = text.split(',').flat_map(|word| match word.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => number(word)..number(word) + 1,
+    });
+    seeds.collect()
 }
 
 /// Runs `each` with every seed of the range, or those that the environment asks for. `how` is what to type to see one
@@ -108,4 +114,13 @@ pub fn explain(seed: u64, how: &str, failure: &Failure) -> String {
     let _ = writeln!(text, "again: {}", how.replace("{}", &seed.to_string()));
     let _ = write!(text, "{}\n{}", describe(&failure.report), failure.dump);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn seeds_are_numbers_and_ranges() {
+        assert_eq!(super::parse("17"), [17]);
+        assert_eq!(super::parse("3, 17,100..103"), [3, 17, 100, 101, 102]);
+    }
 }

@@ -26,44 +26,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 use wire::{How, Wire};
 
-/// The seeds that the environment asks for.
-fn asked_for() -> Option<Vec<u64>> {
-    let text = std::env::var("SIM_SEEDS").ok()?;
-    let number = |text: &str| text.trim().parse::<u64>().expect("SIM_SEEDS holds numbers and ranges, as 3,17,100..200");
-    let seeds = text.split(',').flat_map(|word| match word.split_once("..") {
-        Some((first, end)) => number(first)..number(end),
-        None => number(word)..number(word) + 1,
-    });
-    Some(seeds.collect())
-}
-
 /// Runs seeds; panics at the first that fails, and says how to see it again.
 fn walk(name: &str, range: std::ops::Range<u64>, each: impl Fn(u64) -> Result<Report, Box<Failure>>) -> Report {
-    let asked = asked_for();
-    let tell = asked.as_ref().is_some_and(|seeds| seeds.len() < 100);
-    let mut sum = Report::default();
-    for seed in asked.unwrap_or_else(|| range.collect()) {
-        match each(seed) {
-            Ok(report) => {
-                if tell {
-                    println!("{name}, seed {seed}: {report:?}");
-                }
-                sum.kills += report.kills;
-                sum.restarts += report.restarts;
-                sum.power_cuts += report.power_cuts;
-                sum.requests += report.requests;
-                sum.steps += report.steps;
-                sum.moves += report.moves;
-                sum.connections += report.connections;
-            }
-            Err(failure) => panic!(
-                "seed {seed} fails: {failure}\n{:?}\nagain: SIM_SEEDS={seed} cargo test -p server --test simulated {name}",
-                failure.report
-            ),
-        }
-    }
-    println!("{name}: {sum:?}");
-    sum
+    let again = format!("SIM_SEEDS={{}} cargo test -p server --test simulated {name}");
+    let totals = testkit::sim::seeds(range, &again, each);
+    println!("{name}: {}", totals.describe());
+    totals.sum
 }
 
 /// Everything that the protocol has, without trouble.
