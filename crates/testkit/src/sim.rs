@@ -74,7 +74,7 @@ pub fn seeds(
             Ok(report) => {
                 totals.add(&report);
                 if tell {
-                    println!("seed {seed}: {}", describe(&report));
+                    println!("{}: {}", how.replace("{}", &seed.to_string()), describe(&report));
                 }
             }
             Err(failure) => panic!("{}", explain(seed, how, &failure)),
