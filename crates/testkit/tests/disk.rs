@@ -20,7 +20,7 @@ fn run(seed: u64, flaw: Flaw) -> Result<kernel::engine::sim::Report, Box<kernel:
 
 #[test]
 fn what_was_acknowledged_is_there() {
-    let totals = seeds(0..300, "cargo xtask sim {} --load ledger", |seed| run(seed, Flaw::None));
+    let totals = seeds(0..360, "cargo xtask sim {} --load ledger", |seed| run(seed, Flaw::None));
     println!("{totals:?}");
     let sum = totals.sum;
     assert!(testkit::sim::asked_for().is_some() || sum.power_cuts > 200 && sum.kills > 100 && sum.restarts > 50);
