@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use support::server::{MODELS, Server};
 
 /// Tries in each model, of each kind.
-const TRIES: i32 = 150;
+const TRIES: i32 = 80;
 /// About as long as a flush takes.
 const LATER_US: u64 = 600;
 

@@ -34,7 +34,13 @@ const O_NONBLOCK: i32 = 0o4000;
 
 /// The scenario of this file.
 pub fn scenario() -> Scenario {
-    Scenario { name: "serve-flush", subcommand: "serve", applies: |settings| settings.io.is_some(), run: flush }
+    Scenario {
+        name: "serve-flush",
+        subcommand: "serve",
+        applies: |settings| settings.io.is_some(),
+        long: false,
+        run: flush,
+    }
 }
 
 fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {

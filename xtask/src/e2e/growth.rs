@@ -43,7 +43,7 @@ const SEGMENT_BYTES: i64 = 16 << 20;
 /// The scenario of this file. Not under each wait primitive and I/O method: it is about what is left on pages.
 pub fn scenario() -> Scenario {
     let applies = |settings: crate::model::Settings| settings.wait.is_none() && settings.io.is_none();
-    Scenario { name: "serve-growth", subcommand: "serve", applies, run: growth }
+    Scenario { name: "serve-growth", subcommand: "serve", applies, long: true, run: growth }
 }
 
 /// When sizes are compared, and what is done meanwhile.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// All scenarios of this file.
 pub fn scenarios() -> Vec<Scenario> {
-    let scenario = |name, run| Scenario { name, subcommand: "limit", applies: |_| true, run };
+    let scenario = |name, run| Scenario { name, subcommand: "limit", applies: |_| true, long: false, run };
     vec![
         scenario("limit-psql", psql),
         scenario("limit-protocols", protocols),

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// All scenarios of this file.
 pub fn scenarios() -> Vec<Scenario> {
-    let scenario = |name, run| Scenario { name, subcommand: "serve", applies: |_| true, run };
+    let scenario = |name, run| Scenario { name, subcommand: "serve", applies: |_| true, long: false, run };
     vec![scenario("serve-psql", psql), scenario("serve-pgbench", pgbench), scenario("serve-crash", crash)]
 }
 
