@@ -1,7 +1,4 @@
-//! The program `gearbox`: reads the command line and starts what it names.
-//!
-//! It and [`server::options`] are the only places above `kernel` that know the names of the execution models, and only to hand
-//! them on.
+//! The program `gearbox`: reads the command line and starts what it names. Everything it does is the library's.
 #![forbid(unsafe_code)]
 
 use base::Result;

@@ -104,38 +104,57 @@ fn in_all_models(test: impl Fn(&str, &Server)) {
     }
 }
 
-#[test]
-fn a_cancel_while_the_client_does_not_read_breaks_no_answer() {
-    // More than the buffers of both ends hold.
-    const QUERIES: usize = 150;
-    in_all_models(|name, server| {
-        let mut wire = Wire::open(server);
-        let mut sender = wire.socket.try_clone().unwrap();
-        // Nobody reads, so the server stops reading too.
-        let sending = std::thread::spawn(move || {
-            for _ in 0..QUERIES {
-                sender.write_all(&query("select repeat('x', 60000)")).unwrap();
-                std::thread::sleep(Duration::from_millis(2));
-            }
-        });
-        sending.join().unwrap();
-        std::thread::sleep(Duration::from_millis(100));
-        wire.cancel(server);
-        let mut rows = 0;
-        for _ in 0..QUERIES {
-            for message in wire.until_ready() {
-                match message.tag {
-                    b'D' => {
-                        assert!(message.body[6..].iter().all(|&byte| byte == b'x'), "{name}: a row with a hole");
-                        rows += 1;
-                    }
-                    b'E' => assert!(message.says("57014"), "{name}"),
-                    b'T' | b'C' | b'Z' => {}
-                    other => panic!("{name}: a message {other}"),
+/// More answers of [`flood`] than the buffers of both ends hold.
+const QUERIES: usize = 150;
+
+/// Asks for long answers, one query after another, and reads none; so in the end the server cannot send either.
+fn flood(wire: &mut Wire) {
+    for _ in 0..QUERIES {
+        wire.send(&query("select repeat('x', 60000)"));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+}
+
+/// Reads the answers of [`flood`], none of which may be cut. Answers how many rows there were.
+fn drain(wire: &mut Wire, name: &str) -> usize {
+    let mut rows = 0;
+    for _ in 0..QUERIES {
+        for message in wire.until_ready() {
+            match message.tag {
+                b'D' => {
+                    assert!(message.body[6..].iter().all(|&byte| byte == b'x'), "{name}: a row with a hole");
+                    rows += 1;
                 }
+                b'E' => assert!(message.says("57014"), "{name}"),
+                b'T' | b'C' | b'Z' => {}
+                other => panic!("{name}: a message {other}"),
             }
         }
+    }
+    rows
+}
+
+#[test]
+fn a_cancel_while_the_client_does_not_read_breaks_no_answer() {
+    in_all_models(|name, server| {
+        let mut wire = Wire::open(server);
+        flood(&mut wire);
+        wire.cancel(server);
+        let rows = drain(&mut wire, name);
         assert!(rows >= QUERIES - 1, "{name}: {rows} rows");
+    });
+}
+
+#[test]
+fn who_reads_slowly_is_not_idle() {
+    in_all_models(|name, server| {
+        let mut wire = Wire::open(server);
+        wire.send(&query("set idle_session_timeout = 200"));
+        wire.until_ready();
+        flood(&mut wire);
+        std::thread::sleep(Duration::from_millis(600));
+        assert_eq!(drain(&mut wire, name), QUERIES, "{name}");
     });
 }
 

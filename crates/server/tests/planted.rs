@@ -34,23 +34,10 @@ const BUGS: [(&str, Load, Trouble); 6] = [
 
 #[test]
 fn each_planted_bug_is_found() {
-    let only = std::env::var("SIM_BUG").ok();
-    let mut missed = Vec::new();
-    for (bug, load, trouble) in BUGS.into_iter().filter(|bug| only.as_ref().is_none_or(|only| only == bug.0)) {
-        assert!(fault::plant(bug), "there is no bug {bug}");
-        let found = (0..SEEDS).find_map(|seed| {
-            let failure = load(seed, options(seed, trouble), ROUNDS).err()?;
-            Some((seed, failure.to_string()))
-        });
-        fault::uproot();
-        match found {
-            Some((seed, failure)) => {
-                println!("{bug}: seed {seed}: {}", failure.lines().next().unwrap_or_default());
-            }
-            None => missed.push(bug),
-        }
-    }
-    assert!(missed.is_empty(), "not found in {SEEDS} seeds: {missed:?}");
+    testkit::sim::find_bugs(&BUGS.map(|bug| bug.0), 0..SEEDS, |bug, seed| {
+        let (_, load, trouble) = BUGS.into_iter().find(|known| known.0 == bug).expect("it is of the table");
+        load(seed, options(seed, trouble), ROUNDS)
+    });
 }
 
 /// Every bug of SQL is in the table: those of the kernel and of the storage are looked for by their own loads.

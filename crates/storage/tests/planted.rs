@@ -50,23 +50,10 @@ fn options(seed: u64, trouble: Trouble) -> Options {
 
 #[test]
 fn each_planted_bug_is_found() {
-    let only = std::env::var("SIM_BUG").ok();
-    let mut missed = Vec::new();
-    for (bug, trouble) in BUGS.into_iter().filter(|bug| only.as_ref().is_none_or(|only| only == bug.0)) {
-        assert!(fault::plant(bug), "there is no bug {bug}");
-        let found = (0..SEEDS).find_map(|seed| {
-            let failure = table_load::run(seed, options(seed, trouble), 25).err()?;
-            Some((seed, failure.to_string()))
-        });
-        fault::uproot();
-        match found {
-            Some((seed, failure)) => {
-                println!("{bug}: seed {seed}: {}", failure.lines().next().unwrap_or_default());
-            }
-            None => missed.push(bug),
-        }
-    }
-    assert!(missed.is_empty(), "not found in {SEEDS} seeds: {missed:?}");
+    testkit::sim::find_bugs(&BUGS.map(|bug| bug.0), 0..SEEDS, |bug, seed| {
+        let (_, trouble) = BUGS.into_iter().find(|known| known.0 == bug).expect("it is of the table");
+        table_load::run(seed, options(seed, trouble), 25)
+    });
 }
 
 /// Every bug of the storage is in the table: those of the kernel are looked for by the kernel's own loads.

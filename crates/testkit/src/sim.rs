@@ -91,6 +91,28 @@ pub fn first_failure(
     range.into_iter().find_map(|seed| each(seed).err().map(|failure| (seed, failure)))
 }
 
+/// The variable that names the one planted bug to look for.
+pub const BUG: &str = "SIM_BUG";
+
+/// Plants each of the bugs, or the one that the environment asks for, and runs `each` with the seeds of the range until it shows. Panics
+/// if one is not found.
+pub fn find_bugs(bugs: &[&str], range: std::ops::Range<u64>, each: impl Fn(&str, u64) -> Result<Report, Box<Failure>>) {
+    let only = std::env::var(BUG).ok();
+    let mut missed = Vec::new();
+    for bug in bugs.iter().copied().filter(|bug| only.as_ref().is_none_or(|only| only == bug)) {
+        assert!(kernel::fault::plant(bug), "there is no bug {bug}");
+        let found = first_failure(range.clone(), |seed| each(bug, seed));
+        kernel::fault::uproot();
+        match found {
+            Some((seed, failure)) => {
+                println!("{bug}: seed {seed}: {}", failure.what.lines().next().unwrap_or_default());
+            }
+            None => missed.push(bug),
+        }
+    }
+    assert!(missed.is_empty(), "not found in {} seeds: {missed:?}", range.end - range.start);
+}
+
 /// A report in a line.
 pub fn describe(report: &Report) -> String {
     format!(

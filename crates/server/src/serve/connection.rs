@@ -85,6 +85,8 @@ impl Connection {
                     if session.await_large(bytes)? {
                         continue;
                     }
+                    // Who still reads is not idle.
+                    session.flush_answers()?;
                     self.sleep_well(session, env);
                     return Ok(Next::Park);
                 }
