@@ -24,3 +24,4 @@
 pub mod address;
 pub mod error;
 pub mod record;
+pub mod statistics;
