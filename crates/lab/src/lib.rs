@@ -25,3 +25,4 @@ pub mod address;
 pub mod error;
 pub mod record;
 pub mod statistics;
+pub mod workload;

@@ -1,0 +1,2 @@
+//! What clients do: scripts in pgbench's format.
+pub mod script;
