@@ -1,6 +1,6 @@
 //! `idle`: a crowd of connections that do nothing, beside a few that select points: what a connection costs that is only there.
 //!
-//! The crowd's size is the load's, not the workload's. What is done is [`point_select`](super::point_select)'s script.
+//! The crowd's size is the load's, not the workload's. What is done is [`point_select`]'s script.
 
 use super::point_select::{self, SCRIPT};
 use super::{Script, Workload};

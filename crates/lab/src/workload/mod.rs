@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Rules
-//! 1. Every server runs the same scripts over the same rows. [`Table`](table::Table) has what dialects differ in.
+//! 1. Every server runs the same scripts over the same rows. [`Table`] has what dialects differ in.
 //! 2. A workload says what to do, not how much of it: clients, pace, protocol and seconds are the load's.
 //!
 //! The life of a load: the statements of [`Workload::set_up`] make tables and rows, once for a server; [`Workload::warm`] reads
