@@ -10,6 +10,7 @@
 
 use base::SessionId;
 use kernel::region;
+use sql::session::Ended;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -70,6 +71,9 @@ kernel::shared! {
         transaction_start: AtomicU64,
         query_start: AtomicU64,
         state_change: AtomicU64,
+        /// Transactions that ended in this slot, by whatever sessions it has had.
+        commits: AtomicU64,
+        rollbacks: AtomicU64,
         user: [AtomicU64; NAME_BYTES / 8],
         application: [AtomicU64; NAME_BYTES / 8],
         query: [AtomicU64; QUERY_BYTES / 8],
@@ -184,6 +188,23 @@ impl Activity {
                 row.transaction_start.store(0, Relaxed);
             }
         });
+    }
+
+    /// Transactions of the session have ended. They stay counted when the session is over.
+    pub fn ended(&self, session: SessionId, ended: Ended) {
+        let row = self.row(session);
+        let add = |counter: &AtomicU64, count| counter.store(counter.load(Relaxed) + count, Relaxed);
+        add(&row.commits, ended.committed);
+        add(&row.rollbacks, ended.rolled_back);
+    }
+
+    /// All transactions that ended since the server's start.
+    pub fn all_ended(&self) -> Ended {
+        let rows = &self.rows[..kernel::session::slots_reached().len()];
+        Ended {
+            committed: rows.iter().map(|row| row.commits.load(Relaxed)).sum(),
+            rolled_back: rows.iter().map(|row| row.rollbacks.load(Relaxed)).sum(),
+        }
     }
 
     /// The client calls itself so.

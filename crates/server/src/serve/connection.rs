@@ -22,7 +22,7 @@ use protocol::Format as WireFormat;
 use protocol::backend::{self, Status};
 use protocol::frontend::{self, Framed, Frontend, Tag, Target as WireTarget};
 use sql::session::extended::Target;
-use sql::session::{Block, Environment, Format};
+use sql::session::{Block, Ended, Environment, Format};
 
 /// What a session knows between two messages.
 pub struct Connection {
@@ -66,9 +66,10 @@ impl Connection {
         backend::ready_for_query(output, Status::Idle);
     }
 
-    /// The session is over: what it holds beside its memory is given up.
-    pub fn close(&mut self, env: &Environment<'_>) {
+    /// The session is over: what it holds beside its memory is given up. Answers the transactions that ended with it.
+    pub fn close(&mut self, env: &Environment<'_>) -> Ended {
         self.sql.close(env);
+        self.sql.take_ended()
     }
 
     /// Serves the messages that have come.
@@ -142,6 +143,7 @@ impl Connection {
             Block::Open => Doing::IdleInTransaction,
             Block::Failed => Doing::IdleInFailed,
         };
+        self.activity.ended(session.shared().id(), self.sql.take_ended());
         self.activity.rest(session.shared().id(), doing, clock::wall_us());
         let status = match self.sql.block() {
             Block::Idle => Status::Idle,

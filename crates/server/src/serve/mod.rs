@@ -109,7 +109,8 @@ impl Service for Database {
     fn close(&self, session: &mut Session, _end: End) {
         let state = session.state::<State>().map(|state| std::mem::replace(state, State::Served));
         if let Some(State::In(mut connection)) = state {
-            connection.close(&self.environment(session));
+            let ended = connection.close(&self.environment(session));
+            self.activity.ended(session.shared().id(), ended);
         }
         self.activity.end(session.shared().id());
         self.sql.end_session(session.shared().id());
@@ -174,7 +175,7 @@ impl Database {
         let relations = Relations::make(storage);
         let mut catalogs = Catalogs::new();
         let activity = Activity::make();
-        views::register(&mut catalogs, activity);
+        views::register(&mut catalogs, activity, storage);
         let sql = sql::session::Database::new(catalogs, clock::wall_us()).with_tables(relations);
         Ok(Database { settings, roles, settings_file: SettingsFile::make(), activity, storage, relations, sql })
     }

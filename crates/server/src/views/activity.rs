@@ -7,7 +7,7 @@ use sql::catalog::{RowSink, ViewContext};
 use sql::types::{Datum, Oid};
 
 /// PostgreSQL's number of its first database.
-const DATABASE: Oid = Oid(5);
+pub const DATABASE: Oid = Oid(5);
 /// PostgreSQL's number of its first role.
 const ROLE: Oid = Oid(10);
 

@@ -7,6 +7,7 @@
 //! | `gearbox.wait_events` | a wait event: how often, how long |
 //! | `gearbox.spinlocks` | a spinlock, by instance: how often taken, how often contended |
 //! | `pg_stat_activity` | a session, as PostgreSQL shows it |
+//! | `pg_stat_database` | the database, as PostgreSQL shows it: transactions, pages read, deadlocks |
 //! | `gearbox.resources` | memory and slots with an owner: how much there is, how much is used, the most ever |
 //!
 //! Rules
@@ -15,6 +16,7 @@
 //! 3. Counters count from the server's start.
 
 mod activity;
+mod database;
 mod engines;
 mod resources;
 mod sessions;
@@ -24,6 +26,7 @@ mod wait_events;
 use crate::serve::activity::Activity;
 use sql::catalog::{Catalogs, ViewColumn};
 use sql::types::Oid;
+use storage::Storage;
 
 const BOOL: Oid = Oid(16);
 const INT8: Oid = Oid(20);
@@ -37,7 +40,8 @@ const fn column(name: &'static str, ty: Oid) -> ViewColumn {
 }
 
 /// Registers all views. Once, before the first engine runs.
-pub fn register(catalogs: &mut Catalogs, sessions: Activity) {
+pub fn register(catalogs: &mut Catalogs, sessions: Activity, storage: &'static Storage) {
+    catalogs.register("pg_catalog", "pg_stat_database", &[], Box::new(database::Provider { sessions, storage }));
     catalogs.register("pg_catalog", "pg_stat_activity", &[], Box::new(activity::Provider(sessions)));
     catalogs.register("gearbox", "engines", engines::COLUMNS, Box::new(engines::rows));
     catalogs.register("gearbox", "sessions", sessions::COLUMNS, Box::new(sessions::rows));

@@ -186,6 +186,17 @@ pub struct Session<A: Allocator + Copy> {
     /// Settings that the client must be told of.
     pub(crate) reports: SettingSet,
     pub(crate) random: u64,
+    /// Transactions that ended since [`Session::take_ended`].
+    pub(crate) ended: Ended,
+}
+
+/// How many transactions ended, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Ended {
+    /// By a commit, those that had changed nothing included.
+    pub committed: u64,
+    /// By a rollback, that of an error included.
+    pub rolled_back: u64,
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -204,6 +215,7 @@ impl<A: Allocator + Copy> Session<A> {
             unnamed_portal: None,
             reports: SettingSet::EMPTY,
             random: seed,
+            ended: Ended::default(),
         })
     }
 
@@ -213,6 +225,11 @@ impl<A: Allocator + Copy> Session<A> {
         base::settings::check_context(id, base::settings::Change::Session, self.is_superuser())?;
         let value = self.parse_setting(env, id, value)?;
         self.settings.set_at_start(id, value.as_ref())
+    }
+
+    /// How many transactions ended since this was last called.
+    pub fn take_ended(&mut self) -> Ended {
+        std::mem::take(&mut self.ended)
     }
 
     /// The settings as this session has them.
@@ -263,6 +280,9 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Ends the session: what it holds beside its memory is given up.
     pub fn close(&mut self, env: &Environment<'_>) {
+        if self.block() != Block::Idle {
+            self.ended.rolled_back += 1;
+        }
         self.abort_work(env);
         self.transaction.abandon();
     }

@@ -175,6 +175,12 @@ impl<A: Allocator + Copy> Session<A> {
             true => self.commit_work(env)?,
             false => self.abort_work(env),
         }
+        // After COMMIT and ROLLBACK the statement's own end finds nothing that was started.
+        match (self.transaction.is_started(), commit) {
+            (true, true) => self.ended.committed += 1,
+            (true, false) => self.ended.rolled_back += 1,
+            (false, _) => {}
+        }
         let changed = self.settings.end_transaction(commit);
         for id in changed.iter() {
             self.note_report(id);

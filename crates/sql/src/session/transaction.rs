@@ -93,6 +93,11 @@ impl Transaction {
         }
     }
 
+    /// Whether a statement runs, or has run, in it.
+    pub(crate) fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// Several statements came in one simple query: they are one transaction.
     pub(crate) fn begin_implicit(&mut self) {
         if self.state == State::Idle {
