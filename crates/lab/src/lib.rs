@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod driver;
 pub mod error;
 pub mod record;
 pub mod statistics;
