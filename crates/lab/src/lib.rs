@@ -24,6 +24,7 @@
 pub mod address;
 pub mod driver;
 pub mod error;
+pub mod measure;
 pub mod record;
 pub mod statistics;
 pub mod workload;
