@@ -26,6 +26,7 @@ use super::wire::{Answer, Keep, Prepared, Protocol, Wire};
 use crate::address::Address;
 use crate::workload::script::{Action, Frame, Mix, Presets};
 use base::{Error, Result};
+use rustix::event::epoll::EventFlags;
 use rustix::fd::BorrowedFd;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -263,10 +264,11 @@ impl Client {
         self.step(shared)
     }
 
-    /// Its socket has news. `buffer` is the thread's; `seen` the time at which its wait for events returned.
+    /// Its socket has news: `event`. `buffer` is the thread's; `seen` the time at which its wait for events returned.
     pub fn on_event(
         &mut self,
         shared: &Shared<'_>,
+        event: EventFlags,
         buffer: &mut Vec<u8>,
         seen: u64,
         tally: &mut Tally,
@@ -280,7 +282,7 @@ impl Client {
             self.answer.begin(Keep::Nothing);
             self.wire.greet(&mut socket.out);
         }
-        socket.readable();
+        socket.readable(event);
         loop {
             let Some(socket) = self.socket.as_mut() else { return Ok(Next::Wait) };
             if !socket.flush() {

@@ -2,7 +2,7 @@
 //!
 //! Rules
 //! 1. It is watched edge-triggered. A read that fills less than the room it was given has emptied the socket, so no second
-//!    one is made; a write that the socket does not take whole is finished when it can be written again.
+//!    one is made, unless the other side has hung up: nobody would tell us of the end again. A write that the socket does not take whole is finished when it can be written again.
 //! 2. What was read goes through one buffer per thread. Only the part of a message that is still incomplete is kept here.
 
 use crate::error;
@@ -22,6 +22,7 @@ pub struct Socket {
     /// The beginning of a message whose end has not come.
     rest: Vec<u8>,
     drained: bool,
+    hung_up: bool,
 }
 
 /// What a read found.
@@ -50,7 +51,7 @@ impl Socket {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(unreachable(address, error)),
         }
-        Ok(Socket { fd, out: BytesMut::with_capacity(512), rest: Vec::new(), drained: false })
+        Ok(Socket { fd, out: BytesMut::with_capacity(512), rest: Vec::new(), drained: false, hung_up: false })
     }
 
     /// Has events of this socket reported with this number.
@@ -79,9 +80,10 @@ impl Socket {
         true
     }
 
-    /// There may be something to read.
-    pub fn readable(&mut self) {
+    /// An event says that there may be something to read.
+    pub fn readable(&mut self, event: epoll::EventFlags) {
         self.drained = false;
+        self.hung_up |= event.intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR);
     }
 
     /// Reads into `buffer`, behind what was left of the last time. [`Socket::keep`] has to be told what was not used.
@@ -94,7 +96,7 @@ impl Socket {
             return match rustix::net::recv(self.fd.as_fd(), &mut buffer[kept..], RecvFlags::empty()) {
                 Ok((_, 0)) => Read::End,
                 Ok((_, count)) => {
-                    self.drained = count < buffer.len() - kept;
+                    self.drained = !self.hung_up && count < buffer.len() - kept;
                     buffer[..kept].copy_from_slice(&self.rest);
                     self.rest.clear();
                     Read::Some(kept + count)

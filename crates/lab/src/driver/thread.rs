@@ -192,8 +192,8 @@ impl<'a> Thread<'a> {
                 return Ok(());
             }
             for index in 0..self.events.len() {
-                let number = self.events[index].data.u64() as usize;
-                match self.clients[number].on_event(&self.shared, &mut self.buffer, now, &mut self.tally)? {
+                let (number, flags) = told(&self.events[index]);
+                match self.clients[number].on_event(&self.shared, flags, &mut self.buffer, now, &mut self.tally)? {
                     Next::Welcome => {
                         welcome += 1;
                         on_the_way -= 1;
@@ -279,8 +279,8 @@ impl<'a> Thread<'a> {
                 break;
             }
             for index in 0..self.events.len() {
-                let number = self.events[index].data.u64() as usize;
-                self.on_event(number, seen)?;
+                let (number, flags) = told(&self.events[index]);
+                self.on_event(number, flags, seen)?;
             }
             self.fire(seen)?;
             if self.ending {
@@ -316,9 +316,9 @@ impl<'a> Thread<'a> {
         self.clients.iter_mut().filter(|client| client.is_free()).for_each(Client::leave);
     }
 
-    fn on_event(&mut self, number: usize, seen: u64) -> Result<()> {
+    fn on_event(&mut self, number: usize, flags: epoll::EventFlags, seen: u64) -> Result<()> {
         let client = &mut self.clients[number];
-        match client.on_event(&self.shared, &mut self.buffer, seen, &mut self.tally) {
+        match client.on_event(&self.shared, flags, &mut self.buffer, seen, &mut self.tally) {
             Ok(next) => self.proceed(number, next, seen),
             Err(error) if self.shared.reconnect && client.is_connecting() => {
                 self.failures += 1;
@@ -418,6 +418,11 @@ impl<'a> Thread<'a> {
             None => self.begin(number, seen, 0),
         }
     }
+}
+
+/// Whose event it is, and what it says.
+fn told(event: &epoll::Event) -> (usize, epoll::EventFlags) {
+    (event.data.u64() as usize, event.flags)
 }
 
 /// What waits for the events of one thread.

@@ -1,0 +1,3 @@
+//! What tests of the lab share.
+
+pub mod toy;
