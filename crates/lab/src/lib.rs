@@ -26,5 +26,6 @@ pub mod driver;
 pub mod error;
 pub mod measure;
 pub mod record;
+pub mod report;
 pub mod statistics;
 pub mod workload;

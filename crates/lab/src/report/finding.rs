@@ -1,0 +1,246 @@
+//! What a run says in words: who is ahead at each place, and whether what was expected came out.
+//!
+//! Rules
+//! 1. "Ahead" is whoever has the best median; variants that are not clearly behind it are named with it. The ceiling does
+//!    nothing useful and is never ahead.
+//! 2. An expectation is *met* where the measured figure lies in its range, *not clear* where only the interval (for a
+//!    figure alone: its rounds) reaches the range, and *differs* otherwise.
+//! 3. Nothing is said about speed where the driver was the bottleneck.
+
+use super::number;
+use super::page::{Prose, plain, strong};
+use super::run::{Judged, Place, Run};
+use crate::record::{Expectation, Figure};
+use crate::statistics::{Verdict, geometric_mean};
+
+/// A comparison in words: `1.80 × (1.62–2.01)`, `no difference seen (0.98–1.03)`.
+pub fn words(judged: &Judged) -> String {
+    let interval = |low: f64, high: f64| format!("({}–{})", number::figure(low), number::figure(high));
+    match (&judged.verdict, judged.ratio) {
+        (Verdict::Unknown(reason), None) => reason.clone(),
+        (Verdict::Unknown(reason), Some(ratio)) => {
+            format!("{} ×, no verdict: {reason}", number::figure(ratio.estimate))
+        }
+        (Verdict::NoDifference, Some(ratio)) => match (ratio.low, ratio.high) {
+            (Some(low), Some(high)) => format!("no difference seen {}", interval(low, high)),
+            _ => "no difference seen".into(),
+        },
+        (_, Some(ratio)) => match (ratio.low, ratio.high) {
+            (Some(low), Some(high)) => format!("{} × {}", number::figure(ratio.estimate), interval(low, high)),
+            _ => format!("{} ×", number::figure(ratio.estimate)),
+        },
+        (verdict, None) => verdict.to_string(),
+    }
+}
+
+/// A figure with its unit: `38,400 transactions/s`, `21.3 µs`.
+pub fn amount(figure: Figure, value: f64) -> String {
+    let unit = match (figure, figure.unit()) {
+        (Figure::Throughput | Figure::Connects, _) => figure.label(),
+        (_, unit) => unit,
+    };
+    if unit.is_empty() { number::figure(value) } else { format!("{} {unit}", number::figure(value)) }
+}
+
+/// A figure's name with its unit, as an axis or a column carries it.
+pub fn heading(figure: Figure) -> String {
+    match (figure, figure.unit()) {
+        (Figure::Throughput | Figure::Connects, _) | (_, "") => figure.label().into(),
+        (_, unit) => format!("{}, {unit}", figure.label()),
+    }
+}
+
+/// The figures that the summary is about: the first chart's, and what the server used.
+pub fn headlines(run: &Run<'_>) -> Vec<Figure> {
+    let mut figures = vec![run.plan.charts.first().map_or(Figure::Throughput, |chart| chart.figure)];
+    if figures[0] != Figure::ServerCpu {
+        figures.push(Figure::ServerCpu);
+    }
+    figures
+}
+
+/// What the layouts are called in text.
+pub fn layout(name: &str) -> String {
+    match name {
+        "one" => "Layout one: server and driver share one processor".into(),
+        "split" => "Layout split: server and driver have a processor each".into(),
+        "free" => "Layout free: the kernel places server and driver".into(),
+        other => format!("Layout {other}"),
+    }
+}
+
+/// Who is ahead in a figure at a place, in a clause; none where that was not measured.
+pub fn ahead(run: &Run<'_>, place: Place, figure: Figure) -> Option<Prose> {
+    let all = 0..run.plan.variants.len();
+    let mut ranked: Vec<(usize, f64)> = all
+        .filter(|variant| Some(*variant) != run.ceiling() || run.plan.variants.len() == 1)
+        .filter_map(|variant| Some((variant, run.spread(place, variant, figure)?.median)))
+        .collect();
+    ranked.sort_by(|(_, a), (_, b)| if figure.less_is_better() { a.total_cmp(b) } else { b.total_cmp(a) });
+    let &(best, median) = ranked.first()?;
+    let name = |variant: usize| run.plan.variants[variant].name.as_str();
+    if figure.is_speed() && run.is_bound(place, best) {
+        return Some(vec![plain(format!("{}: the driver was the bottleneck, so no verdict", figure.label()))]);
+    }
+    let close = |variant: usize| {
+        let judged = run.judge(place, best, variant, figure);
+        matches!(judged.verdict, Verdict::NoDifference | Verdict::Unknown(_))
+    };
+    let beside: Vec<usize> =
+        ranked[1..].iter().map(|(variant, _)| *variant).filter(|variant| close(*variant)).collect();
+    let most = if figure.less_is_better() { "least" } else { "most" };
+    let rate = matches!(figure, Figure::Throughput | Figure::Connects);
+    let mut clause = if ranked.len() > 2 && beside.len() == ranked.len() - 1 {
+        vec![plain(format!("{}: no clear winner among {} variants, the best has ", figure.label(), ranked.len()))]
+    } else if rate {
+        vec![strong(name(best)), plain(if ranked.len() == 1 { " does " } else { " is ahead with " })]
+    } else {
+        vec![plain(format!("{most} {}: ", figure.label())), strong(name(best)), plain(", ")]
+    };
+    clause.push(plain(amount(figure, median)));
+    if let Some(baseline) = run.baseline().filter(|baseline| *baseline != best) {
+        let judged = run.judge(place, baseline, best, figure);
+        match judged.verdict {
+            Verdict::Less | Verdict::More => clause.push(plain(format!(", {} {}", words(&judged), name(baseline)))),
+            Verdict::NoDifference => clause.push(plain(format!(", no difference seen to {}", name(baseline)))),
+            Verdict::Unknown(_) => {}
+        }
+    }
+    let rest: Vec<&str> =
+        beside.iter().filter(|variant| Some(**variant) != run.baseline()).map(|variant| name(*variant)).collect();
+    match rest[..] {
+        _ if beside.len() + 1 == ranked.len() => {}
+        [] => {}
+        [_, _, _, _, ..] => clause.push(plain(format!("; {} others are not clearly behind", rest.len()))),
+        _ => clause.push(plain(format!("; not clearly behind: {}", rest.join(", ")))),
+    }
+    Some(clause)
+}
+
+/// The variants by their geometric mean beside the baseline over all places, best first, in a clause.
+///
+/// None where there is one place only, or where no other variant was compared at each of them.
+pub fn overall(run: &Run<'_>, figure: Figure) -> Option<Prose> {
+    let baseline = run.baseline()?;
+    let places: Vec<Place> = run.places().collect();
+    let mean = |variant: usize| {
+        let ratios: Vec<f64> = places
+            .iter()
+            .filter_map(|place| Some(run.judge(*place, baseline, variant, figure).ratio?.estimate))
+            .collect();
+        if ratios.len() == places.len() { geometric_mean(&ratios) } else { None }
+    };
+    let others = (0..run.plan.variants.len()).filter(|variant| *variant != baseline && Some(*variant) != run.ceiling());
+    let mut means: Vec<(usize, f64)> = others.filter_map(|variant| Some((variant, mean(variant)?))).collect();
+    if places.len() < 2 || means.is_empty() {
+        return None;
+    }
+    means.sort_by(|(_, a), (_, b)| if figure.less_is_better() { a.total_cmp(b) } else { b.total_cmp(a) });
+    let mut prose = vec![plain(format!("{}: ", figure.label()))];
+    for (index, (variant, mean)) in means.iter().enumerate() {
+        let text = format!("{} {} ×", run.plan.variants[*variant].name, number::figure(*mean));
+        prose.push(if index == 0 { strong(text) } else { plain(format!(", {text}")) });
+    }
+    Some(prose)
+}
+
+/// How an expectation came out at a place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// As expected.
+    Met,
+    /// Outside the range, but the interval reaches into it.
+    NotClear,
+    /// Otherwise than expected, with the direction: `above`, `below`.
+    Differs(&'static str),
+    /// Nothing can be said, and why.
+    Unknown(String),
+}
+
+/// An expectation at a place, with what came out.
+pub struct Checked<'a> {
+    /// What was expected.
+    pub expected: &'a Expectation,
+    /// Where.
+    pub place: Place,
+    /// What was measured, in words.
+    pub measured: String,
+    /// How it came out.
+    pub outcome: Outcome,
+}
+
+/// All expectations at all places that they are about.
+pub fn expectations<'a>(run: &Run<'a>) -> Vec<Checked<'a>> {
+    let mut checked = Vec::new();
+    for expected in &run.plan.expected {
+        for place in run.places() {
+            let (layout, x) = (&run.plan.layouts[place.layout], run.plan.points[place.point].x);
+            if expected.layout.as_ref().is_none_or(|wanted| wanted == layout)
+                && expected.x.is_none_or(|wanted| wanted == x)
+            {
+                checked.push(check(run, expected, place));
+            }
+        }
+    }
+    checked
+}
+
+/// One expectation at one place.
+fn check<'a>(run: &Run<'a>, expected: &'a Expectation, place: Place) -> Checked<'a> {
+    let (measured, outcome) = match value(run, expected, place) {
+        Err(reason) => ("—".to_string(), Outcome::Unknown(reason)),
+        Ok((value, low, high)) => {
+            let spread = format!("{}–{}", number::figure(low), number::figure(high));
+            let measured = match expected.against {
+                Some(_) => format!("{} × ({spread})", number::figure(value)),
+                None => format!("{} [{spread}]", amount(expected.figure, value)),
+            };
+            let least = expected.low.unwrap_or(f64::NEG_INFINITY);
+            let most = expected.high.unwrap_or(f64::INFINITY);
+            let outcome = match () {
+                () if (least..=most).contains(&value) => Outcome::Met,
+                () if low <= most && high >= least => Outcome::NotClear,
+                () if value < least => Outcome::Differs("below"),
+                () => Outcome::Differs("above"),
+            };
+            (measured, outcome)
+        }
+    };
+    Checked { expected, place, measured, outcome }
+}
+
+/// What an expectation is about: the figure, and between what it lies.
+fn value(run: &Run<'_>, expected: &Expectation, place: Place) -> Result<(f64, f64, f64), String> {
+    let find = |name: &String| run.variant(name).ok_or_else(|| format!("{name} was left out"));
+    let variant = find(&expected.variant)?;
+    let Some(against) = &expected.against else {
+        if expected.figure.is_speed() && run.is_bound(place, variant) {
+            return Err("the driver was the bottleneck".into());
+        }
+        let spread = run.spread(place, variant, expected.figure).ok_or("not measured")?;
+        return Ok((spread.median, spread.min, spread.max));
+    };
+    let judged = run.judge(place, find(against)?, variant, expected.figure);
+    match (judged.ratio, judged.verdict) {
+        (Some(ratio), _) => {
+            Ok((ratio.estimate, ratio.low.unwrap_or(ratio.estimate), ratio.high.unwrap_or(ratio.estimate)))
+        }
+        (None, Verdict::Unknown(reason)) => Err(reason),
+        (None, _) => Err("not measured".into()),
+    }
+}
+
+/// The range that was expected, in words.
+pub fn range(expected: &Expectation) -> String {
+    let unit = match (&expected.against, expected.figure.unit()) {
+        (Some(_), _) => " ×".to_string(),
+        (None, "") => String::new(),
+        (None, unit) => format!(" {unit}"),
+    };
+    match (expected.low, expected.high) {
+        (Some(low), Some(high)) => format!("{}–{}{unit}", number::figure(low), number::figure(high)),
+        (Some(low), None) => format!("at least {}{unit}", number::figure(low)),
+        (None, Some(high)) => format!("at most {}{unit}", number::figure(high)),
+        (None, None) => "anything".into(),
+    }
+}

@@ -1,0 +1,86 @@
+//! Reports of synthetic runs: what they say, and whether they can be read.
+#![forbid(unsafe_code)]
+
+mod synthetic;
+
+use lab::record::{Line, Measured};
+use lab::report;
+use synthetic::{Synthetic, all, clients, plan, point_select, twelve};
+
+/// The lines of a run by name.
+fn lines(name: &str) -> Vec<Line> {
+    let (_, run) = all().into_iter().find(|(known, _)| *known == name).expect("a synthetic run");
+    run.lines()
+}
+
+#[test]
+fn a_report_says_who_is_ahead_and_what_was_otherwise_than_expected() {
+    let text = report::markdown(&point_select().lines());
+    println!("{text}");
+    for sentence in [
+        "## In short",
+        "**MariaDB pool-of-threads** is ahead with",
+        "Least server CPU per transaction: **",
+        "Of 12 expectations, ",
+        "DIFFERS: below what was expected",
+        "no verdict: thread/unheard-of was left out",
+        "limit (ceiling)",
+        "PostgreSQL 15 (baseline)",
+        "no difference seen (",
+        "40001: 60",
+        "mariadbd is not installed",
+    ] {
+        assert!(text.contains(sentence), "“{sentence}” is not in the report");
+    }
+    assert!(!text.contains("NaN") && !text.contains("not finished"));
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| thread/fiber | ")).collect();
+    assert!(rows.iter().any(|row| row.contains(" × (")), "no ratio in {rows:?}");
+}
+
+#[test]
+fn a_run_that_is_not_finished_says_so_and_what_failed() {
+    let text = report::markdown(&lines("faulty"));
+    for sentence in [
+        "cells are missing",
+        "could not be measured",
+        "the server ended: \\<exit status 1> & no log",
+        "| the driver was the bottleneck |",
+        "(driver-bound)",
+    ] {
+        assert!(text.contains(sentence), "“{sentence}” is not in the report");
+    }
+    assert!(report::markdown(&lines("nothing-yet")).contains("360 of 360 cells are missing"));
+    assert!(report::markdown(&[]).contains("no plan"));
+}
+
+#[test]
+fn a_driver_bound_cell_gives_no_verdict_about_speed_but_one_about_cost() {
+    let bound = |name: &str| {
+        let (_, run) = all().into_iter().find(|(known, _)| *known == name).expect("a synthetic run");
+        Synthetic { fate: |_, _, _, _| synthetic::Fate::Bound, ..run }.lines()
+    };
+    let text = report::markdown(&bound("point-select"));
+    let row = text.lines().find(|line| line.starts_with("| thread/fiber |") && line.contains("bottleneck")).unwrap();
+    let cells: Vec<&str> = row.split(" | ").collect();
+    assert_eq!(cells[2], "the driver was the bottleneck");
+    assert!(cells[4].contains(" × ("), "no verdict about CPU: {row}");
+    assert!(!text.contains("is ahead with"));
+    assert!(text.contains("Least server CPU"));
+}
+
+#[test]
+fn the_newest_run_is_reported_and_what_was_measured_counts_more_than_a_failure() {
+    let old = point_select().lines();
+    let mut new = Synthetic::whole(plan("later", twelve(), vec![clients(8)]));
+    new.plan.run = "later".into();
+    let mut all = [old, new.lines()].concat();
+    let last = all.last().cloned();
+    let Some(Line::Cell(mut cell)) = last else { panic!("no cell") };
+    (cell.measured, cell.failure) = (None, Some("a sad end".into()));
+    all.push(Line::Cell(cell.clone()));
+    let text = report::markdown(&all);
+    assert!(text.starts_with("# Synthetic: later\n"));
+    assert!(!text.contains("64 clients") && !text.contains("a sad end"));
+    cell.measured = Some(Measured::default());
+    assert!(!report::markdown(&[all, vec![Line::Cell(cell)]].concat()).contains("NaN"));
+}
