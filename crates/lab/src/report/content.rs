@@ -3,6 +3,7 @@
 //! A reader in a hurry gets the answer first (who is ahead, what was otherwise than expected), then pictures, then every
 //! figure, then how to read them and what was measured with what.
 
+use super::chart::style::{self, Style};
 use super::chart::{Chart, Kind, Mark, Series};
 use super::finding::{self, Outcome, heading};
 use super::number;
@@ -207,6 +208,7 @@ fn name(run: &Run<'_>, place: Place) -> String {
 
 /// The charts that the plan asks for, and throughput over time.
 fn charts(run: &Run<'_>) -> Vec<Group> {
+    let styles = style::of(run.plan);
     let mut order: Vec<usize> = (0..run.plan.points.len()).collect();
     order.sort_by(|a, b| run.plan.points[*a].x.total_cmp(&run.plan.points[*b].x));
     let points: Vec<(f64, String)> = order.iter().map(|point| tick(run, *point)).collect();
@@ -216,7 +218,11 @@ fn charts(run: &Run<'_>) -> Vec<Group> {
         let chart = |layout: usize| {
             let series = (0..run.plan.variants.len()).map(|variant| {
                 let mark = |point: &usize| mark(run, Place { layout, point: *point }, variant, wanted.figure);
-                Series { name: run.plan.variants[variant].name.clone(), marks: order.iter().map(mark).collect() }
+                Series {
+                    name: run.plan.variants[variant].name.clone(),
+                    style: styles[variant],
+                    marks: order.iter().map(mark).collect(),
+                }
             });
             let (title, across, up) = (run.plan.layouts[layout].clone(), run.plan.axis.clone(), heading(wanted.figure));
             Chart {
@@ -234,7 +240,7 @@ fn charts(run: &Run<'_>) -> Vec<Group> {
             groups.push(Group { title: wanted.title.clone(), note: better.into(), charts });
         }
     }
-    groups.extend(seconds(run));
+    groups.extend(seconds(run, &styles));
     groups
 }
 
@@ -254,17 +260,17 @@ fn mark(run: &Run<'_>, place: Place, variant: usize, figure: Figure) -> Option<M
 }
 
 /// Throughput over time at the largest point, of each variant's round in the middle.
-fn seconds(run: &Run<'_>) -> Option<Group> {
+fn seconds(run: &Run<'_>, styles: &[Style]) -> Option<Group> {
     let points = &run.plan.points;
     let point = (0..points.len()).max_by(|a, b| points[*a].x.total_cmp(&points[*b].x))?;
     let chart = |layout: usize| {
         let place = Place { layout, point };
-        let middle: Vec<(String, &Measured)> = (0..run.plan.variants.len())
-            .filter_map(|variant| Some((run.plan.variants[variant].name.clone(), middle(run, place, variant)?)))
+        let middle: Vec<(usize, &Measured)> = (0..run.plan.variants.len())
+            .filter_map(|variant| Some((variant, middle(run, place, variant)?)))
             .filter(|(_, cell)| cell.series.len() > SECONDS_MIN)
             .collect();
         let longest = middle.iter().map(|(_, cell)| cell.series.len()).max().unwrap_or(0);
-        let series = middle.into_iter().map(|(name, cell)| {
+        let series = middle.into_iter().map(|(variant, cell)| {
             let mut before = 0.0;
             let mut marks: Vec<Option<Mark>> = Vec::new();
             for second in &cell.series {
@@ -273,7 +279,7 @@ fn seconds(run: &Run<'_>) -> Option<Group> {
                 marks.push(Some(Mark { median: rate, min: rate, max: rate, hollow: false }));
             }
             marks.resize(longest, None);
-            Series { name, marks }
+            Series { name: run.plan.variants[variant].name.clone(), style: styles[variant], marks }
         });
         Chart {
             kind: Kind::Seconds,

@@ -15,6 +15,7 @@
 mod chart;
 mod content;
 mod finding;
+mod html;
 mod markdown;
 mod number;
 mod page;
@@ -27,6 +28,11 @@ use page::{Block, Page, plain};
 /// The newest run of a file, complete or not, as Markdown.
 pub fn markdown(lines: &[Line]) -> String {
     markdown::write(&page_of(lines))
+}
+
+/// The same as one page of HTML, with charts.
+pub fn html(lines: &[Line]) -> String {
+    html::write(&page_of(lines))
 }
 
 /// What is reported of a file.

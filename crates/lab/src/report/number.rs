@@ -20,6 +20,12 @@ pub fn place(value: f64) -> String {
     grouped(&format!("{value}"))
 }
 
+/// A place on a logarithmic axis, whose digits are few: `0.05`, `20,000`.
+pub fn short(value: f64) -> String {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    place(rounded)
+}
+
 /// A count, exactly: `12,345`.
 pub fn count(value: u64) -> String {
     grouped(&value.to_string())
@@ -31,7 +37,7 @@ pub fn percent(value: f64) -> String {
 }
 
 /// A text of digits with a comma between thousands.
-fn grouped(text: &str) -> String {
+pub fn grouped(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (whole, rest) = digits.find('.').map_or((digits, ""), |point| digits.split_at(point));
     let mut out = String::from(sign);

@@ -84,3 +84,25 @@ fn the_newest_run_is_reported_and_what_was_measured_counts_more_than_a_failure()
     cell.measured = Some(Measured::default());
     assert!(!report::markdown(&[all, vec![Line::Cell(cell)]].concat()).contains("NaN"));
 }
+
+#[test]
+fn pages_are_whole_and_need_nothing_from_elsewhere() {
+    let folder = std::env::var_os("LAB_REPORTS").map(std::path::PathBuf::from);
+    for (name, run) in all() {
+        let page = report::html(&run.lines());
+        if let Some(folder) = &folder {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(folder.join(format!("{name}.html")), &page).unwrap();
+        }
+        for foreign in ["<script", "http://", "https://", "url(", "@import", "NaN", " inf"] {
+            assert!(!page.contains(foreign), "{name} has “{foreign}” in it");
+        }
+        for pair in ["svg", "table", "details", "figure", "ul", "div"] {
+            let (opened, closed) =
+                (page.matches(&format!("<{pair}")).count(), page.matches(&format!("</{pair}>")).count());
+            assert_eq!(opened, closed, "{name}: <{pair}>");
+        }
+        let charts = page.matches("<svg viewBox").count();
+        assert_eq!(charts == 0, name == "nothing-yet", "{name} has {charts} charts");
+    }
+}

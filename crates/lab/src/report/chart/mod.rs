@@ -1,10 +1,16 @@
 //! A chart: what is drawn, apart from how.
 //!
 //! A chart has points on its horizontal axis and a series for each variant, with a mark or nothing at each point. With one
-//! point it is drawn as bars. The same marks are given as a table, for those who cannot see it and for Markdown.
+//! point it is drawn as bars ([`draw`]). The same marks are given as a table, for those who cannot see it and for Markdown.
+
+mod axis;
+mod canvas;
+mod draw;
+pub mod style;
 
 use super::number;
 use super::page::Table;
+use style::Style;
 
 /// How a chart is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +45,8 @@ pub struct Chart {
 pub struct Series {
     /// The variant's name.
     pub name: String,
+    /// How it looks.
+    pub style: Style,
     /// A mark for each point, or nothing.
     pub marks: Vec<Option<Mark>>,
 }
