@@ -13,6 +13,7 @@
 //! 3. What a server answers to a statement is no error here: it is in [`Answer::error`].
 //! 4. The hot path looks at the heads of messages and passes over their bodies; only what somebody asked for is taken apart.
 
+pub mod mysql;
 pub mod postgres;
 
 use crate::address::{self, Address};
@@ -142,6 +143,8 @@ pub struct Refusal {
 
 /// One connection's side of a protocol.
 pub enum Wire {
+    /// MariaDB's.
+    Mysql(mysql::Mysql),
     /// PostgreSQL's.
     Postgres(postgres::Postgres),
 }
@@ -159,7 +162,7 @@ impl Wire {
     /// A connection that is not there yet.
     pub fn new(address: &Address, protocol: Protocol) -> Wire {
         match address.wire {
-            address::Wire::Mysql => unreachable!("no server of this protocol is started yet"),
+            address::Wire::Mysql => Wire::Mysql(mysql::Mysql::new(address, protocol)),
             address::Wire::Postgres => Wire::Postgres(postgres::Postgres::new(address, protocol)),
         }
     }
@@ -167,6 +170,7 @@ impl Wire {
     /// Begins to log in; the exchange is complete when statements are welcome.
     pub fn greet(&mut self, out: &mut BytesMut) {
         match self {
+            Wire::Mysql(wire) => wire.greet(out),
             Wire::Postgres(wire) => wire.greet(out),
         }
     }
@@ -174,6 +178,7 @@ impl Wire {
     /// Prepares what can be prepared ahead. Answers whether there is anything to wait for.
     pub fn prepare(&mut self, statements: &[Prepared], out: &mut BytesMut) -> Result<bool> {
         match self {
+            Wire::Mysql(wire) => wire.prepare(statements, out),
             Wire::Postgres(wire) => wire.prepare(statements, out),
         }
     }
@@ -181,6 +186,7 @@ impl Wire {
     /// Sends a statement with its values. Within a pipeline the exchange goes on until [`Wire::sync`].
     pub fn request(&mut self, prepared: &Prepared, frame: &Frame, pipeline: bool, out: &mut BytesMut) -> Result<()> {
         match self {
+            Wire::Mysql(wire) => wire.request(prepared, frame, pipeline, out),
             Wire::Postgres(wire) => wire.request(prepared, frame, pipeline, out),
         }
     }
@@ -188,6 +194,7 @@ impl Wire {
     /// Ends a pipeline, or a part of one.
     pub fn sync(&mut self, out: &mut BytesMut) {
         match self {
+            Wire::Mysql(wire) => wire.sync(out),
             Wire::Postgres(wire) => wire.sync(out),
         }
     }
@@ -195,6 +202,7 @@ impl Wire {
     /// Sends a text as it is, without parameters.
     pub fn plain(&mut self, text: &str, out: &mut BytesMut) -> Result<()> {
         match self {
+            Wire::Mysql(wire) => wire.plain(text, out),
             Wire::Postgres(wire) => wire.plain(text, out),
         }
     }
@@ -202,6 +210,7 @@ impl Wire {
     /// Says goodbye; no answer comes.
     pub fn leave(&mut self, out: &mut BytesMut) {
         match self {
+            Wire::Mysql(wire) => wire.leave(out),
             Wire::Postgres(wire) => wire.leave(out),
         }
     }
@@ -212,6 +221,7 @@ impl Wire {
     /// `08P01` if it makes no sense, `28000` if logging in needs what the lab cannot do. The connection is of no use then.
     pub fn receive(&mut self, input: &[u8], out: &mut BytesMut, answer: &mut Answer) -> Result<usize> {
         match self {
+            Wire::Mysql(wire) => wire.receive(input, out, answer),
             Wire::Postgres(wire) => wire.receive(input, out, answer),
         }
     }

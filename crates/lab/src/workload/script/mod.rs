@@ -163,7 +163,7 @@ impl Program {
         }
     }
 
-    /// Whether it has pipelines, which the simple protocol and MariaDB's have not.
+    /// Whether it has pipelines.
     pub fn has_pipelines(&self) -> bool {
         self.steps.contains(&Step::StartPipeline)
     }
