@@ -179,7 +179,7 @@ fn legend(out: &mut String, charts: &[Chart]) {
         }
     }
     if charts.iter().any(|chart| chart.marks().any(|mark| mark.hollow)) {
-        out.push_str("<li>hollow: the driver was the bottleneck</li>\n");
+        out.push_str("<li>(hollow: the driver was the bottleneck)</li>\n");
     }
     out.push_str("</ul>\n");
 }

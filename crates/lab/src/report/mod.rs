@@ -3,7 +3,7 @@
 //! ```text
 //!   records -> run -> finding ─┐
 //!               └──-> table ───┴-> content -> page -> markdown
-//!                                              └───-> html <- chart
+//!                                 compare ──┘   └───-> html <- chart
 //! ```
 //!
 //! Rules
@@ -13,6 +13,7 @@
 //! 4. The page of HTML needs nothing from elsewhere and has no script in it.
 
 mod chart;
+mod compare;
 mod content;
 mod finding;
 mod html;
@@ -35,13 +36,47 @@ pub fn html(lines: &[Line]) -> String {
     html::write(&page_of(lines))
 }
 
+/// Two runs side by side, as Markdown: the newest of each file. They were measured apart, and the text says so.
+pub fn compare(a: &[Line], b: &[Line]) -> String {
+    match (run::Run::newest(a), run::Run::newest(b)) {
+        (Some(a), Some(b)) => markdown::write(&compare::page(&a, &b)),
+        _ => markdown::write(&nothing()),
+    }
+}
+
+/// The names of the runs in a file, oldest first.
+pub fn runs(lines: &[Line]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for line in lines {
+        if let Line::Plan(plan) = line {
+            names.retain(|name| *name != plan.run);
+            names.push(&plan.run);
+        }
+    }
+    names
+}
+
+/// The lines of one run of a file, to report or compare another one than the newest.
+pub fn only(lines: &[Line], run: &str) -> Vec<Line> {
+    let of = |line: &&Line| match line {
+        Line::Plan(plan) => plan.run == run,
+        Line::Cell(cell) => cell.run == run,
+    };
+    lines.iter().filter(of).cloned().collect()
+}
+
 /// What is reported of a file.
 fn page_of(lines: &[Line]) -> Page {
     match run::Run::newest(lines) {
         Some(run) => content::page(&run),
-        None => Page {
-            title: "Nothing to report".into(),
-            blocks: vec![Block::Text(vec![plain("The file has no plan in it, so no run was begun.")])],
-        },
+        None => nothing(),
+    }
+}
+
+/// What is reported where there is no run.
+fn nothing() -> Page {
+    Page {
+        title: "Nothing to report".into(),
+        blocks: vec![Block::Text(vec![plain("The file has no plan in it, so no run was begun.")])],
     }
 }

@@ -1,6 +1,7 @@
 //! Reports of synthetic runs: what they say, and whether they can be read.
 #![forbid(unsafe_code)]
 
+mod browser;
 mod synthetic;
 
 use lab::record::{Line, Measured};
@@ -83,6 +84,31 @@ fn the_newest_run_is_reported_and_what_was_measured_counts_more_than_a_failure()
     assert!(!text.contains("64 clients") && !text.contains("a sad end"));
     cell.measured = Some(Measured::default());
     assert!(!report::markdown(&[all, vec![Line::Cell(cell)]].concat()).contains("NaN"));
+}
+
+#[test]
+fn two_runs_are_compared_with_what_differs_between_them_first() {
+    let a = point_select();
+    let mut b = point_select();
+    b.plan.run = "another".into();
+    b.plan.commit = "0123456".into();
+    b.plan.variants[0].settings.insert("wait".into(), "sysv".into());
+    b.plan.variants.remove(4);
+    b.plan.points.remove(0);
+    b.plan.seed += 1;
+    let text = report::compare(&a.lines(), &b.lines());
+    println!("{text}");
+    let find = |wanted: &str| text.find(wanted).unwrap_or_else(|| panic!("“{wanted}” is not in the comparison"));
+    assert!(find("measured apart, not in turns") < find("| commit | 16d8bf7 | 0123456 |"));
+    assert!(find("| thread/dedicated: wait | futex | sysv |") < find("| thread/dedicated | one, 8 clients |"));
+    find("| variant process/shared | there | not there |");
+    assert!(!text.contains("one, 1 client ") && !text.contains("| process/shared |") && !text.contains("| kernel |"));
+    let mut both = a.lines();
+    both.extend(b.lines());
+    assert_eq!(report::runs(&both), [a.plan.run.as_str(), "another"]);
+    let (first, second) = (report::only(&both, &a.plan.run), report::only(&both, "another"));
+    assert_eq!(report::compare(&first, &second), text);
+    assert!(report::compare(&a.lines(), &[]).contains("no plan"));
 }
 
 #[test]

@@ -125,18 +125,34 @@ pub fn width(text: &str, size: i32) -> i32 {
     text.chars().map(parts).sum::<i32>() * size / 100
 }
 
-/// A text that is at most so wide, cut with an ellipsis where it has to be.
+/// A text that is at most so wide: where it has to be, its middle is left out, since names differ at either end.
 pub fn shortened(text: &str, size: i32, room: i32) -> String {
     if width(text, size) <= room {
         return text.to_string();
     }
-    let mut short: Vec<char> = text.chars().collect();
-    while !short.is_empty() {
-        short.pop();
-        let cut: String = short.iter().collect::<String>().trim_end().to_string() + "…";
+    let signs: Vec<char> = text.chars().collect();
+    for kept in (0..signs.len()).rev() {
+        let (before, behind) = signs.split_at(kept.div_ceil(2));
+        let behind = &behind[behind.len() - kept / 2..];
+        let (before, behind): (String, String) = (before.iter().collect(), behind.iter().collect());
+        let cut = format!("{}…{}", before.trim_end(), behind.trim_start());
         if width(&cut, size) <= room {
             return cut;
         }
     }
     String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_keeps_both_ends() {
+        assert_eq!(shortened("short", 32, 500), "short");
+        let cut = shortened("MariaDB one-thread-per-connection", 32, 400);
+        assert!(cut.starts_with("MariaDB") && cut.contains('…') && cut.ends_with("ection"), "{cut}");
+        assert!(width(&cut, 32) <= 400);
+        assert_eq!(shortened("µµµ", 32, 1), "");
+    }
 }

@@ -146,13 +146,15 @@ impl Chart {
             marks().fold((0.0, 0.0), |(low, high), (_, mark)| (mark.min.min(low), mark.max.max(high)));
         let (scale, steps) = linear(lowest, highest, (left, right));
         canvas.text(&shortened(&self.up, SMALL, WIDTH - 20), (8, 30), Hold::Start);
-        let mut limit = i32::MIN;
-        for (value, label) in &steps {
-            let (at, half) = (scale.at(*value), width(label, SMALL) / 2);
+        // Every label, or every second, or every third: whatever leaves room between them.
+        let widest = steps.iter().map(|(_, label)| width(label, SMALL)).max().unwrap_or(0) + SMALL / 2;
+        let between = steps.windows(2).map(|pair| scale.at(pair[1].0) - scale.at(pair[0].0)).min().unwrap_or(widest);
+        let every = (widest / between.max(1) + 1) as usize;
+        for (index, (value, label)) in steps.iter().enumerate() {
+            let at = scale.at(*value);
             canvas.line(&[(at, top), (at, bottom)], GRID, 2);
-            if at - half > limit {
-                canvas.text(label, (at.min(WIDTH - half - 8), bottom + 32), Hold::Middle);
-                limit = at + half + SMALL / 2;
+            if index % every == 0 {
+                canvas.text(label, (at.min(WIDTH - width(label, SMALL) / 2 - 8), bottom + 32), Hold::Middle);
             }
         }
         for (row, (series, mark)) in marks().enumerate() {
