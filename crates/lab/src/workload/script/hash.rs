@@ -60,8 +60,11 @@ pub fn permute(value: i64, size: i64, seed: i64) -> i64 {
         if mirrored <= mask {
             place = size - 1 - mix(mirrored, factor, flip);
         }
-        let turn = generator.up_to(size - 1);
-        place = ((u128::from(place) + u128::from(turn)) % u128::from(size)) as u64;
+        // Both are below 2 to the power of 63, so their sum fits.
+        place += generator.up_to(size - 1);
+        if place >= size {
+            place -= size;
+        }
     }
     place as i64
 }
