@@ -82,15 +82,22 @@ pub fn ahead(run: &Run<'_>, place: Place, figure: Figure) -> Option<Prose> {
     if figure.is_speed() && run.is_bound(place, best) {
         return Some(vec![plain(format!("{}: the driver was the bottleneck, so no verdict", figure.label()))]);
     }
-    let close = |variant: usize| {
-        let judged = run.judge(place, best, variant, figure);
-        matches!(judged.verdict, Verdict::NoDifference | Verdict::Unknown(_))
-    };
-    let beside: Vec<usize> =
-        ranked[1..].iter().map(|(variant, _)| *variant).filter(|variant| close(*variant)).collect();
+    let (mut beside, mut unknown) = (Vec::new(), Vec::new());
+    for &(variant, _) in &ranked[1..] {
+        match run.judge(place, best, variant, figure).verdict {
+            Verdict::NoDifference => beside.push(variant),
+            Verdict::Unknown(_) => unknown.push(variant),
+            Verdict::Less | Verdict::More => {}
+        }
+    }
     let most = if figure.less_is_better() { "least" } else { "most" };
     let rate = matches!(figure, Figure::Throughput | Figure::Connects);
-    let mut clause = if ranked.len() > 2 && beside.len() == ranked.len() - 1 {
+    let others = ranked.len() - 1;
+    let mut clause = if others > 0 && unknown.len() == others {
+        let text =
+            format!("{}: too few rounds for a verdict; so far {} has the best median, ", figure.label(), name(best));
+        return Some(vec![plain(text), plain(amount(figure, median))]);
+    } else if others > 1 && beside.len() == others {
         vec![plain(format!("{}: no clear winner among {} variants, the best has ", figure.label(), ranked.len()))]
     } else if rate {
         vec![strong(name(best)), plain(if ranked.len() == 1 { " does " } else { " is ahead with " })]
@@ -106,23 +113,30 @@ pub fn ahead(run: &Run<'_>, place: Place, figure: Figure) -> Option<Prose> {
             Verdict::Unknown(_) => {}
         }
     }
-    let rest: Vec<&str> =
-        beside.iter().filter(|variant| Some(**variant) != run.baseline()).map(|variant| name(*variant)).collect();
-    match rest[..] {
-        _ if beside.len() + 1 == ranked.len() => {}
-        [] => {}
-        [_, _, _, _, ..] => clause.push(plain(format!("; {} others are not clearly behind", rest.len()))),
-        _ => clause.push(plain(format!("; not clearly behind: {}", rest.join(", ")))),
+    let listed = |variants: &[usize]| {
+        let names: Vec<&str> =
+            variants.iter().filter(|one| Some(**one) != run.baseline()).map(|one| name(*one)).collect();
+        if names.len() > 3 { format!("{} others", names.len()) } else { names.join(", ") }
+    };
+    for (variants, words) in [(&beside, "not clearly behind"), (&unknown, "no verdict about")] {
+        let names = listed(variants);
+        if !names.is_empty() && variants.len() < others {
+            clause.push(plain(format!("; {words}: {names}")));
+        }
     }
     Some(clause)
 }
 
-/// The variants by their geometric mean beside the baseline over all places, best first, in a clause.
+/// The variants by their geometric mean beside the baseline over all places where that was measured, best
+/// first, in a clause.
 ///
 /// None where there is one place only, or where no other variant was compared at each of them.
 pub fn overall(run: &Run<'_>, figure: Figure) -> Option<Prose> {
     let baseline = run.baseline()?;
-    let places: Vec<Place> = run.places().collect();
+    let usable = |place: &Place| {
+        run.spread(*place, baseline, figure).is_some() && !(figure.is_speed() && run.is_bound(*place, baseline))
+    };
+    let places: Vec<Place> = run.places().filter(usable).collect();
     let mean = |variant: usize| {
         let ratios: Vec<f64> = places
             .iter()
@@ -136,7 +150,9 @@ pub fn overall(run: &Run<'_>, figure: Figure) -> Option<Prose> {
         return None;
     }
     means.sort_by(|(_, a), (_, b)| if figure.less_is_better() { a.total_cmp(b) } else { b.total_cmp(a) });
-    let mut prose = vec![plain(format!("{}: ", figure.label()))];
+    let all = run.places().count();
+    let some = if places.len() < all { format!(" ({} of {all} places)", places.len()) } else { String::new() };
+    let mut prose = vec![plain(format!("{}{some}: ", figure.label()))];
     for (index, (variant, mean)) in means.iter().enumerate() {
         let text = format!("{} {} ×", run.plan.variants[*variant].name, number::figure(*mean));
         prose.push(if index == 0 { strong(text) } else { plain(format!(", {text}")) });

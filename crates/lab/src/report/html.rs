@@ -32,11 +32,11 @@ tbody tr:nth-child(even) { background: #f7f7f7; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0; padding: 0; list-style: none; font-size: .9rem; }
 .legend li { display: flex; align-items: center; gap: .4rem; margin: 0; }
 .swatch { width: 50px; height: 16px; flex: none; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); gap: 1rem 1.5rem; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem 1.5rem; }
 figure { margin: 0; min-width: 0; break-inside: avoid; }
 figcaption { font-weight: 600; }
 .chart { overflow-x: auto; }
-.chart svg { display: block; width: 100%; min-width: 33rem; max-width: 48rem; height: auto; }
+.chart svg { display: block; width: 100%; min-width: 21rem; max-width: 44rem; height: auto; }
 .chart text { font-family: system-ui, \"DejaVu Sans\", sans-serif; }
 details { margin: .5rem 0; }
 summary { cursor: pointer; }
@@ -75,7 +75,8 @@ pub fn text(text: &str) -> String {
             _ => out.push(sign),
         }
     }
-    out
+    // A sign of multiplication does not begin a line.
+    out.replace(" ×", "\u{a0}×")
 }
 
 /// Writes blocks down.

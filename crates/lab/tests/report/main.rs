@@ -70,6 +70,40 @@ fn a_driver_bound_cell_gives_no_verdict_about_speed_but_one_about_cost() {
 }
 
 #[test]
+fn two_rounds_are_too_few_for_a_verdict_and_equals_show_no_difference() {
+    let mut short = point_select();
+    short.plan.rounds = 2;
+    let text = report::markdown(&short.lines());
+    assert!(
+        text.contains(
+            "Transactions/s: too few rounds for a verdict; so far MariaDB pool-of-threads has the best median"
+        )
+    );
+    assert!(text.contains(" ×, no verdict: 2 of the 3 rounds that are needed |"));
+    assert!(!text.contains("is ahead with"));
+
+    // The same cells under each name: nothing differs but the name.
+    let equal = Synthetic::whole(plan("null", twelve()[..3].to_vec(), vec![clients(8)])).lines();
+    let of = |line: &Line| match line {
+        Line::Cell(cell) => Some(((cell.layout.clone(), cell.round), cell.measured.clone())),
+        Line::Plan(_) => None,
+    };
+    let first: std::collections::BTreeMap<_, _> = equal.iter().rev().filter_map(of).collect();
+    let equal: Vec<Line> = equal
+        .into_iter()
+        .map(|mut line| {
+            if let Line::Cell(cell) = &mut line {
+                cell.measured = first[&(cell.layout.clone(), cell.round)].clone();
+            }
+            line
+        })
+        .collect();
+    let text = report::markdown(&equal);
+    assert!(text.contains("no clear winner among 3 variants") && text.contains("no difference seen (1.00–1.00)"));
+    assert!(!text.contains("is ahead with") && !text.contains("Least server CPU"));
+}
+
+#[test]
 fn the_newest_run_is_reported_and_what_was_measured_counts_more_than_a_failure() {
     let old = point_select().lines();
     let mut new = Synthetic::whole(plan("later", twelve(), vec![clients(8)]));

@@ -126,6 +126,15 @@ pub fn horizontal(points: &[(f64, String)], pixels: (i32, i32), room: (i32, i32)
     (scale, placed(labels, room))
 }
 
+/// The horizontal axis for so many seconds: straight, from 0, with round labels.
+pub fn seconds(count: usize, pixels: (i32, i32)) -> (Scale, Vec<Tick>) {
+    let (_, values) = linear(0.0, count as f64, pixels);
+    let scale = Scale::straight(0.0, count as f64 * (1.0 + MARGIN), pixels);
+    let whole = values.into_iter().filter(|(value, _)| value.fract() == 0.0 && *value <= count as f64);
+    let tick = |value: f64| Tick { at: scale.at(value), label: number::place(value), middle: scale.at(value) };
+    (scale, whole.map(|(value, _)| tick(value)).collect())
+}
+
 /// Ticks whose labels do not touch.
 fn placed(labels: Vec<(i32, String)>, room: (i32, i32)) -> Vec<Tick> {
     // Words are shortened, since each of them says something else; of numbers in a row some may go unsaid.
@@ -177,6 +186,8 @@ mod tests {
     fn labels_without_room_are_left_out_but_for_the_outer_ones() {
         assert_eq!(labels(&[1.0, 8.0, 64.0, 600.0]), ["1", "8", "64", "600"]);
         assert_eq!(labels(&[1.0, 550.0, 580.0, 600.0]), ["1", "", "", "600"]);
+        let (_, ticks) = seconds(30, (100, 1400));
+        assert_eq!(ticks.iter().map(|tick| tick.label.as_str()).collect::<Vec<_>>(), ["0", "10", "20", "30"]);
         assert_eq!(labels(&[5.0]), ["5"]);
     }
 

@@ -1,7 +1,7 @@
 //! The surface that charts are drawn on: pixels of an SVG, drawn by `plotters`.
 //!
-//! A chart is drawn on a canvas of some 1440 pixels' width and shown at about half of that, so that places are exact to half
-//! a pixel on the screen. There are no fonts here to measure text with. Widths are estimated for a wide one (DejaVu Sans,
+//! A chart is drawn on a canvas of some 1440 pixels' width and shown at less than half of that, so that places are exact to
+//! half a pixel on the screen. There are no fonts here to measure text with. Widths are estimated for a wide one (DejaVu Sans,
 //! Verdana), so other fonts leave some room; a test asks a browser whether anything touches.
 
 use super::style::{Colour, Style};
@@ -12,8 +12,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// The width of every chart.
 pub const WIDTH: i32 = 1440;
-/// The size of letters.
-pub const SMALL: i32 = 32;
+/// The size of letters: 15 pixels on a screen with two charts in a row, 10 on a phone.
+pub const SMALL: i32 = 40;
 
 /// The colours of what is not data.
 pub const INK: Colour = (40, 40, 40);

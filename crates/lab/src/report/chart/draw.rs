@@ -11,16 +11,16 @@
 //! The legend is not in the picture but beside it, so that nothing lies over the lines.
 
 use super::super::number;
-use super::axis::{Tick, horizontal, linear, vertical};
+use super::axis::{Tick, horizontal, linear, seconds, vertical};
 use super::canvas::{AXIS, Canvas, GRID, Hold, SMALL, WIDTH, shortened, width};
 use super::{Chart, Kind, Mark, Series};
 
 /// The height of a chart with lines.
-const HEIGHT: i32 = 800;
+const HEIGHT: i32 = 860;
 /// The height of a row of a chart with bars.
-const ROW: i32 = 48;
+const ROW: i32 = 58;
 /// Half the size of a marker.
-const MARKER: i32 = 10;
+const MARKER: i32 = 11;
 /// How far the markers of one point may be moved aside, from first variant to last.
 const ASIDE: i32 = 36;
 
@@ -54,7 +54,7 @@ impl Chart {
     /// Draws lines; gives the height.
     fn lines(&self, out: &mut String) -> i32 {
         let canvas = Canvas::new(out, HEIGHT);
-        let (top, bottom, right) = (76, HEIGHT - 118, WIDTH - 30);
+        let (top, bottom, right) = (90, HEIGHT - 140, WIDTH - 30);
         let (scale, steps) = vertical(self, (bottom, top));
         let widest = steps.iter().map(|tick| width(&tick.label, SMALL)).max().unwrap_or(0);
         let left = widest + 30;
@@ -63,15 +63,17 @@ impl Chart {
             canvas.text(&tick.label, (left - 14, tick.at), Hold::End);
         }
         canvas.line(&[(left, top), (left, bottom), (right, bottom)], AXIS, 2);
-        let (across, ticks) = horizontal(&self.points, (left, right), (8, WIDTH - 8));
+        let (across, ticks) = match self.kind {
+            Kind::Seconds => seconds(self.points.len(), (left, right)),
+            _ => horizontal(&self.points, (left, right), (left, WIDTH - 8)),
+        };
         for tick in &ticks {
             self.tick(&canvas, tick, bottom);
         }
-        let note = |text: &str, log: bool| {
-            shortened(&format!("{text}{}", if log { " (logarithmic)" } else { "" }), SMALL, WIDTH - 20)
-        };
-        canvas.text(&note(&self.up, scale.log), (8, 30), Hold::Start);
-        canvas.text(&note(&self.across, across.log), (WIDTH / 2, HEIGHT - 26), Hold::Middle);
+        let note =
+            |text: &str, log: bool| shortened(&format!("{text}{}", if log { " (log)" } else { "" }), SMALL, WIDTH - 20);
+        canvas.text(&note(&self.up, scale.log), (8, 34), Hold::Start);
+        canvas.text(&note(&self.across, across.log), (WIDTH / 2, HEIGHT - 34), Hold::Middle);
 
         let places: Vec<i32> = self.points.iter().map(|(x, _)| across.at(*x)).collect();
         let nearest = places.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(right - left);
@@ -87,11 +89,9 @@ impl Chart {
 
     /// Draws a tick of the horizontal axis with its label.
     fn tick(&self, canvas: &Canvas<'_>, tick: &Tick, bottom: i32) {
-        if self.kind != Kind::Seconds || !tick.label.is_empty() {
-            canvas.line(&[(tick.at, bottom), (tick.at, bottom + 10)], AXIS, 2);
-        }
+        canvas.line(&[(tick.at, bottom), (tick.at, bottom + 10)], AXIS, 2);
         if !tick.label.is_empty() {
-            canvas.text(&tick.label, (tick.middle, bottom + 34), Hold::Middle);
+            canvas.text(&tick.label, (tick.middle, bottom + 40), Hold::Middle);
         }
     }
 
@@ -119,10 +119,10 @@ impl Chart {
         for (point, mark) in series.marks.iter().enumerate() {
             match mark {
                 Some(mark) => run.push(there(point, mark)),
-                None => canvas.line_of(&std::mem::take(&mut run), style, 4),
+                None => canvas.line_of(&std::mem::take(&mut run), style, 5),
             }
         }
-        canvas.line_of(&run, style, 4);
+        canvas.line_of(&run, style, 5);
         // Over seconds a marker now and then is enough to tell lines apart, each variant's at another second.
         let every = if self.kind == Kind::Seconds { series.marks.len() / 6 + 1 } else { 1 };
         for (point, mark) in marks() {
@@ -135,17 +135,17 @@ impl Chart {
     /// Draws bars; gives the height.
     fn bars(&self, out: &mut String) -> i32 {
         let marks = || self.series.iter().filter_map(|series| Some((series, (*series.marks.first()?)?)));
-        let (top, rows) = (70, marks().count() as i32);
+        let (top, rows) = (82, marks().count() as i32);
         let bottom = top + rows * ROW + 8;
-        let height = bottom + 64;
+        let height = bottom + 74;
         let canvas = Canvas::new(out, height);
-        let names = marks().map(|(series, _)| width(&series.name, SMALL)).max().unwrap_or(0).min(WIDTH * 2 / 5);
+        let names = marks().map(|(series, _)| width(&series.name, SMALL)).max().unwrap_or(0).min(WIDTH * 9 / 20);
         let values = marks().map(|(_, mark)| width(&number::figure(mark.median), SMALL)).max().unwrap_or(0);
         let (left, right) = (names + 30, WIDTH - values - 40);
         let (lowest, highest) =
             marks().fold((0.0, 0.0), |(low, high), (_, mark)| (mark.min.min(low), mark.max.max(high)));
         let (scale, steps) = linear(lowest, highest, (left, right));
-        canvas.text(&shortened(&self.up, SMALL, WIDTH - 20), (8, 30), Hold::Start);
+        canvas.text(&shortened(&self.up, SMALL, WIDTH - 20), (8, 34), Hold::Start);
         // Every label, or every second, or every third: whatever leaves room between them.
         let widest = steps.iter().map(|(_, label)| width(label, SMALL)).max().unwrap_or(0) + SMALL / 2;
         let between = steps.windows(2).map(|pair| scale.at(pair[1].0) - scale.at(pair[0].0)).min().unwrap_or(widest);
@@ -154,7 +154,7 @@ impl Chart {
             let at = scale.at(*value);
             canvas.line(&[(at, top), (at, bottom)], GRID, 2);
             if index % every == 0 {
-                canvas.text(label, (at.min(WIDTH - width(label, SMALL) / 2 - 8), bottom + 32), Hold::Middle);
+                canvas.text(label, (at.min(WIDTH - width(label, SMALL) / 2 - 8), bottom + 38), Hold::Middle);
             }
         }
         for (row, (series, mark)) in marks().enumerate() {
@@ -162,13 +162,13 @@ impl Chart {
             let (zero, end) = (scale.at(0.0), scale.at(mark.median));
             let end = if (end - zero).abs() < 3 { zero + 3 } else { end };
             let (start, end) = (zero.min(end), zero.max(end));
-            canvas.bar((start, middle - 13), (end, middle + 13), series.style.colour, mark.hollow);
+            canvas.bar((start, middle - 17), (end, middle + 17), series.style.colour, mark.hollow);
             let (low, high) = (scale.at(mark.min), scale.at(mark.max));
             if high - low > 2 {
                 let ink = super::canvas::INK;
                 canvas.line(&[(low, middle), (high, middle)], ink, 2);
-                canvas.line(&[(low, middle - 7), (low, middle + 7)], ink, 2);
-                canvas.line(&[(high, middle - 7), (high, middle + 7)], ink, 2);
+                canvas.line(&[(low, middle - 9), (low, middle + 9)], ink, 2);
+                canvas.line(&[(high, middle - 9), (high, middle + 9)], ink, 2);
             }
             canvas.text(&shortened(&series.name, SMALL, names), (left - 14, middle), Hold::End);
             canvas.text(&number::figure(mark.median), (high.max(end) + 12, middle), Hold::Start);
