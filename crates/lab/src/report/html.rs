@@ -40,11 +40,16 @@ figcaption { font-weight: 600; }
 .chart text { font-family: system-ui, \"DejaVu Sans\", sans-serif; }
 details { margin: .5rem 0; }
 summary { cursor: pointer; }
+@page { size: landscape; margin: 12mm; }
 @media print {
   body { max-width: none; font-size: 10pt; }
   .scroll, .chart { overflow: visible; }
   .chart svg { min-width: 0; }
-  table { font-size: 7pt; }
+  table { font-size: 6.5pt; }
+  .figures .short { white-space: normal; }
+  tr { break-inside: avoid; }
+  h2, h3, h4, caption { break-after: avoid; }
+  .charts { grid-template-columns: 1fr 1fr; }
   details::details-content { content-visibility: visible; block-size: auto; }
   * { print-color-adjust: exact; }
 }

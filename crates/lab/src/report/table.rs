@@ -62,7 +62,7 @@ fn columns<'c>(run: &'c Run<'_>, place: Place, variants: &[usize]) -> Vec<Column
     let mut add = |head: &str, cell: Box<dyn Fn(usize) -> String + 'c>| columns.push((head.to_string(), cell));
     add("variant", Box::new(move |variant| role(run, variant)));
     add("transactions/s [least–most]", Box::new(move |variant| median(run, place, variant, Figure::Throughput)));
-    add("beside the baseline", Box::new(move |variant| beside(variant, Figure::Throughput)));
+    add("throughput beside the baseline", Box::new(move |variant| beside(variant, Figure::Throughput)));
     add(
         "server CPU µs (user + system)",
         Box::new(move |variant| {
@@ -70,7 +70,7 @@ fn columns<'c>(run: &'c Run<'_>, place: Place, variants: &[usize]) -> Vec<Column
             format!("{} ({parts})", compact(variant, &[Figure::ServerCpu]))
         }),
     );
-    add("beside the baseline", Box::new(move |variant| beside(variant, Figure::ServerCpu)));
+    add("server CPU beside the baseline", Box::new(move |variant| beside(variant, Figure::ServerCpu)));
     add("switches", Box::new(move |variant| compact(variant, &[Figure::ServerSwitches])));
     add(
         "latency µs p50 / p95 / p99",

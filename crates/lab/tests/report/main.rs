@@ -166,3 +166,45 @@ fn pages_are_whole_and_need_nothing_from_elsewhere() {
         assert_eq!(charts == 0, name == "nothing-yet", "{name} has {charts} charts");
     }
 }
+
+#[test]
+fn whatever_is_in_a_record_there_is_a_report() {
+    for seed in 0..300 {
+        let mut chance = fastrand::Rng::with_seed(seed);
+        let odd = [0.0, 1.0, 1.0, 3.0, 1e-9, 1e12, 1e300, -5.0];
+        let mut variants = twelve();
+        variants.truncate(chance.usize(..4));
+        variants.push(synthetic::peer("", ""));
+        let points = (0..chance.usize(..4)).map(|index| {
+            let mut point = clients(index as u32);
+            point.x = odd[chance.usize(..odd.len())];
+            point.label = ["", "µ", "600 clients", "<svg> | ` * a very long label"][chance.usize(..4)].into();
+            point
+        });
+        let points = points.collect();
+        let mut run = Synthetic::whole(plan("odd", variants, points));
+        run.plan.rounds = chance.u32(..4);
+        run.plan.layouts.truncate(chance.usize(..3));
+        run.plan
+            .charts
+            .push(lab::record::Chart { title: String::new(), figure: lab::record::Figure::MemoryPerConnection });
+        run.seconds = chance.usize(..6);
+        let mut lines = run.lines();
+        for line in &mut lines {
+            let Line::Cell(cell) = line else { continue };
+            let Some(measured) = &mut cell.measured else { continue };
+            let mut value = || odd[chance.usize(..odd.len())];
+            (measured.seconds, measured.latency.p99, measured.server.user_us) = (value(), value(), value());
+            measured.transactions = value() as u64;
+            for second in &mut measured.series {
+                (second.at, second.transactions) = (value(), value() as u64);
+            }
+        }
+        let page = std::panic::catch_unwind(|| {
+            (report::html(&lines), report::markdown(&lines), report::compare(&lines, &lines))
+        });
+        let (page, text, _) = page.unwrap_or_else(|_| panic!("seed {seed}"));
+        assert!(!page.contains("NaN") && !page.contains("inf<") && !page.contains("<svg> |"), "seed {seed}");
+        assert!(text.starts_with("# Synthetic"), "seed {seed}");
+    }
+}

@@ -107,10 +107,11 @@ const FOREIGN: [Colour; 5] = [(70, 70, 70), (140, 140, 140), (120, 72, 30), (185
 pub fn of(plan: &Plan) -> Vec<Style> {
     let mut styles: Vec<Style> = Vec::new();
     let mut foreign = 0;
+    let served = plan.variants.iter().any(|variant| variant.product == "gearbox serve");
     for variant in &plan.variants {
         let wanted = if plan.ceiling.as_ref() == Some(&variant.name) {
             Style { colour: BLACK, dash: Dash::Dashed, shape: Shape::Nabla }
-        } else if let Some(style) = model(variant) {
+        } else if let Some(style) = model(variant, served) {
             style
         } else {
             foreign += 1;
@@ -122,8 +123,8 @@ pub fn of(plan: &Plan) -> Vec<Style> {
     styles
 }
 
-/// A variant of ours by its model, as its settings or else its name say it.
-fn model(variant: &Variant) -> Option<Style> {
+/// A variant of ours by its model, as its settings or else its name say it. Beside servers, limits are dotted.
+fn model(variant: &Variant, served: bool) -> Option<Style> {
     if !variant.product.starts_with("gearbox") {
         return None;
     }
@@ -132,7 +133,7 @@ fn model(variant: &Variant) -> Option<Style> {
             || variant.name.split(|sign: char| !sign.is_alphanumeric()).any(|part| part == word)
     };
     let dash = match () {
-        () if variant.product == "gearbox limit" => Dash::Dotted,
+        () if served && variant.product == "gearbox limit" => Dash::Dotted,
         () if says("process") => Dash::Dashed,
         () => Dash::Solid,
     };
