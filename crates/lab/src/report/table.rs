@@ -1,6 +1,7 @@
 //! Every figure of the variants at one place.
 //!
-//! Columns that a run has nothing for (connections made, memory) are left out; a figure that a chart shows has one.
+//! Columns that a run has nothing for (connections made, memory) are left out. A figure that a chart shows has one, and one
+//! for its comparison with the baseline.
 
 use super::finding::{heading, words};
 use super::number;
@@ -83,6 +84,16 @@ fn columns<'c>(run: &'c Run<'_>, place: Place, variants: &[usize]) -> Vec<Column
     for figure in further {
         if variants.iter().any(|variant| run.spread(place, *variant, figure).is_some()) {
             add(&heading(figure), Box::new(move |variant| median(run, place, variant, figure)));
+        }
+    }
+    let mut drawn: Vec<Figure> = run.plan.charts.iter().map(|chart| chart.figure).collect();
+    drawn.sort_unstable();
+    drawn.dedup();
+    drawn.retain(|figure| ![Figure::Throughput, Figure::ServerCpu].contains(figure));
+    for figure in drawn {
+        if variants.iter().any(|variant| run.spread(place, *variant, figure).is_some()) {
+            let head = format!("{} beside the baseline", figure.label());
+            add(&head, Box::new(move |variant| beside(variant, figure)));
         }
     }
     add("errors", Box::new(move |variant| errors(run, place, variant)));

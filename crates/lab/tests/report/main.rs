@@ -28,6 +28,7 @@ fn a_report_says_who_is_ahead_and_what_was_otherwise_than_expected() {
         "limit (ceiling)",
         "PostgreSQL 15 (baseline)",
         "no difference seen (",
+        "| 99th percentile of latency beside the baseline |",
         "40001: 60",
         "mariadbd is not installed",
     ] {
