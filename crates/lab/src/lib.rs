@@ -27,5 +27,6 @@ pub mod error;
 pub mod measure;
 pub mod record;
 pub mod report;
+pub mod server;
 pub mod statistics;
 pub mod workload;

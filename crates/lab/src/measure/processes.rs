@@ -1,9 +1,9 @@
 //! The processes of a server as `/proc` shows them: who they are, and what they have used.
 //!
 //! Definitions
-//! - A *tree* is the root process, whoever is in its session, whoever carries its mark in the environment, and the
-//!   descendants of all of these. PostgreSQL's backends each have a session of their own and overwrite their environment, but
-//!   keep their parent; a process whose parent died keeps its mark.
+//! - A *tree* is the root process, whoever is in its session, whoever carries its mark, and the descendants of all of these. The
+//!   mark is a server's directory: it is in the environment, and `data` in it may be where a process works. PostgreSQL's
+//!   backends have sessions of their own and overwrite their environment, but have a parent, and keep their directory when it dies.
 //! - A *tick* is what `/proc` counts CPU time in: 10 ms, rounded down for each process.
 //!
 //! Where the figures come from
@@ -32,6 +32,7 @@ use crate::record::Cost;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The environment variable that marks a server's processes.
 pub const MARK: &str = "GEARBOX_LAB";
@@ -151,6 +152,10 @@ impl Process {
 
     fn is_marked(&self, mark: &str) -> bool {
         let wanted = format!("{MARK}={mark}");
+        let works_in = std::fs::read_link(format!("/proc/{}/cwd", self.pid));
+        if works_in.is_ok_and(|place| place.starts_with(Path::new(mark).join("data"))) {
+            return true;
+        }
         let environment = std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
         environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes())
     }
