@@ -10,6 +10,7 @@
 //! | `torture` | the same in combinations drawn at random, for as long as asked |
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
 //! | `bench NAME` | measures, appends records, regenerates the report ([`mod@bench`]) |
+//! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
 //!
 //! Rules
 //! 1. A step that fails says which command repeats it, and nothing runs after it.
@@ -24,6 +25,7 @@ mod check;
 mod clients;
 mod e2e;
 mod r#gen;
+mod lab;
 mod machine;
 mod model;
 mod pgbench;
@@ -50,8 +52,9 @@ usage: cargo xtask COMMAND
   torture             the same, drawn at random                              [--minutes N] [--seed N]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
   bench NAME          measure; `bench` alone lists the names
+  lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
 
-  e2e, matrix, torture and bench take --binary PATH to try a server that is built already.
+  e2e, matrix, torture, bench and lab take --binary PATH to try a server that is built already.
 ";
 
 fn main() -> ExitCode {
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         "torture" => e2e::torture(args),
         "sim" => sim::run(args),
         "bench" => bench::run(args),
+        "lab" => lab::run(args),
         bench::prototype::SUBCOMMAND => bench::prototype::run(args),
         bench::prototype::ENGINE => bench::prototype::engine(args),
         "" | "help" | "--help" | "-h" => {
