@@ -248,6 +248,32 @@ fn a_server_that_does_not_start_says_why() {
     assert!(error.message().contains("no server at 127.0.0.1:1"), "{error:?}");
 }
 
+#[test]
+fn installed_versions_are_those_that_are_found() {
+    let find =
+        |major| Subject { name: "p".into(), product: Product::Postgres { major }, settings: Vec::new() }.find(&equal());
+    let installed = lab::server::installed_postgres();
+    for major in 9..30 {
+        assert_eq!(find(major).is_ok(), installed.contains(&major), "{major} of {installed:?}");
+    }
+}
+
+#[test]
+fn the_disk_is_measured_where_fio_is_installed() {
+    let home = home();
+    match lab::server::fio::measure(&home, 32, 1) {
+        Ok(disk) => {
+            assert!(disk.random_reads_1 > 1.0 && disk.random_reads_32 > 1.0 && disk.sequential_mb > 0.1, "{disk:?}");
+            assert!(disk.flushed_writes > 1.0 && disk.flush_p50_us > 0.1, "{disk:?}");
+            println!("{disk:?}");
+            let files = std::fs::read_dir(home.path()).unwrap().count();
+            assert_eq!(files, 1, "only the lock is left");
+        }
+        Err(error) if error.message().contains("not installed") => println!("left out: {}", error.message()),
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
 fn kill(pid: u32) {
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
 }

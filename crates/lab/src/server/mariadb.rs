@@ -5,7 +5,7 @@
 //! run at each start.
 
 use super::running::data_of;
-use super::{Equal, Home, Installed, Launch, ask, first_file, pairs};
+use super::{Equal, Home, Installed, Launch, ask, in_path, pairs};
 use crate::address::Wire;
 use crate::error::{self, OfFile};
 use base::Result;
@@ -36,13 +36,7 @@ pub(super) fn find(thread_handling: &str) -> Result<MariaDb> {
         return Err(error::usage(format!("MariaDB has no thread handling \"{thread_handling}\""))
             .hint(format!("There are {}.", THREAD_HANDLING.join(" and "))));
     }
-    let in_folders = |name: &str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders =
-            std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin", "/usr/local/bin"].map(PathBuf::from));
-        first_file(folders.map(|folder| folder.join(name)))
-    };
-    let (Some(program), Some(install)) = (in_folders("mariadbd"), in_folders("mariadb-install-db")) else {
+    let (Some(program), Some(install)) = (in_path("mariadbd"), in_path("mariadb-install-db")) else {
         return Err(error::server("MariaDB is not installed")
             .hint("Install it (apt-get install mariadb-server); the lab starts a server of its own."));
     };

@@ -13,6 +13,7 @@
 //! | `home` | the directory that all of them live in, and the user they run as |
 //! | `running` | starting, watching, stopping; the same for all |
 //! | `leftovers` | shared memory that a killed server leaves |
+//! | `fio` | the disk without a server |
 //!
 //! Rules
 //! 1. All servers get the same memory for pages, the same number of connections, and the same durability: a commit is on the disk
@@ -31,6 +32,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub mod fio;
 mod gearbox;
 pub mod home;
 mod leftovers;
@@ -39,6 +41,7 @@ mod postgres;
 pub mod running;
 
 pub use home::Home;
+pub use postgres::installed as installed_postgres;
 pub use running::{Prepared, Running};
 
 /// Something that can be measured.
@@ -227,6 +230,14 @@ fn local(port: u16) -> SocketAddr {
 /// The first of these places where there is a file.
 fn first_file(places: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     places.into_iter().find(|path| path.is_file())
+}
+
+/// A program of the system.
+fn in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // The path of an ordinary user often lacks the folders with servers in them.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin", "/usr/local/bin"].map(PathBuf::from));
+    first_file(folders.map(|folder| folder.join(name)))
 }
 
 /// What a program writes when it is asked for its version.

@@ -35,6 +35,23 @@ pub(super) fn find(major: u32) -> Result<Postgres> {
     Ok(Postgres { root, version })
 }
 
+/// The major versions that [`find`] would find, in their order.
+pub fn installed() -> Vec<u32> {
+    let names = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
+    };
+    let mut majors: Vec<u32> =
+        names(Path::new("/usr/lib/postgresql")).iter().filter_map(|name| name.parse().ok()).collect();
+    for folder in peers() {
+        majors.extend(names(&folder).iter().filter_map(|name| name.strip_prefix("postgresql-")?.parse::<u32>().ok()));
+    }
+    majors.sort_unstable();
+    majors.dedup();
+    majors.retain(|major| find(*major).is_ok());
+    majors
+}
+
 /// Folders in which servers may have been unpacked for the lab.
 fn peers() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = std::env::var_os("GEARBOX_LAB_PEERS").map(PathBuf::from).into_iter().collect();
