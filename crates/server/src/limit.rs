@@ -6,15 +6,19 @@
 
 use crate::options::Options;
 use crate::startup::{self, Begun};
+use base::settings::SettingId;
 use base::{Error, Result};
+use kernel::clock;
 use kernel::session::{End, Next, Service, Session};
 use protocol::Format;
 use protocol::backend::{self, DataRow, Field, RowDescription, Status};
 use protocol::frontend::{self, Framed, Frontend};
 use protocol::startup::Negotiation;
 
-/// The service of canned answers.
-struct Limit;
+/// The service of canned answers, each of which costs so much CPU time.
+struct Limit {
+    work_ns: u64,
+}
 
 /// What a session knows: only whether it has begun.
 struct State {
@@ -27,7 +31,7 @@ pub fn run(options: Options) -> Result<i32> {
     let _directory = crate::data_directory::open(options.data())?;
     kernel::supervisor::run(
         options.config()?,
-        || Ok(Limit),
+        || Ok(Limit { work_ns: options.effective.integer(SettingId::LimitWork) as u64 }),
         |config| {
             for address in &config.listen {
                 println!(
@@ -41,7 +45,7 @@ pub fn run(options: Options) -> Result<i32> {
 
 impl Service for Limit {
     fn serve(&self, session: &mut Session) -> Next {
-        match serve(session) {
+        match serve(session, self.work_ns) {
             Ok(next) => next,
             Err(error) => {
                 backend::error_response(session.output(), &error);
@@ -57,7 +61,7 @@ impl Service for Limit {
     }
 }
 
-fn serve(session: &mut Session) -> Result<Next> {
+fn serve(session: &mut Session, work_ns: u64) -> Result<Next> {
     if let Some(interrupt) = session.shared().interrupt() {
         let error = kernel::session::interrupt_error(interrupt);
         session.shared().clear_interrupt(interrupt);
@@ -102,6 +106,7 @@ fn serve(session: &mut Session) -> Result<Next> {
         };
         match Frontend::decode(tag, body)? {
             Frontend::Query(_) => {
+                compute(work_ns);
                 // Three columns, as pgbench's question about its tables wants; its point select reads the first.
                 describe(output, &["n", "partstrat", "count"]);
                 let mut row = DataRow::begin(output);
@@ -116,6 +121,7 @@ fn serve(session: &mut Session) -> Result<Next> {
             Frontend::Bind(_) => backend::bind_complete(output),
             Frontend::Describe(_) => describe(output, &["abalance"]),
             Frontend::Execute { .. } => {
+                compute(work_ns);
                 let mut row = DataRow::begin(output);
                 row.value(b"-12345");
                 row.end()?;
@@ -127,6 +133,16 @@ fn serve(session: &mut Session) -> Result<Next> {
             _ => {}
         }
         session.consume(consumed);
+    }
+}
+
+/// Keeps the CPU for a while, as a statement that has something to compute does.
+fn compute(work_ns: u64) {
+    if work_ns > 0 {
+        let until = clock::now() + work_ns;
+        while clock::now() < until {
+            std::hint::spin_loop();
+        }
     }
 }
 

@@ -178,6 +178,12 @@ settings! {
     /// needed; with `sessions` = `dedicated` or `shared` a session makes such calls on its own engine.
     BlockingPoolSize "blocking_pool_size": ExecutionModel, Start, integer(1, 1024, Unit::None, 4);
 
+    /// How long `gearbox limit` computes for each answer, in nanoseconds.
+    ///
+    /// With `0` answering costs nothing and what is left is the model's own cost. Other values show what each model makes of requests that
+    /// need so much of a CPU. `gearbox serve` ignores it.
+    LimitWork "limit_work_ns": ExecutionModel, Start, integer(0, 100_000_000, Unit::None, 0);
+
     /// How large the memory that all sessions share may become.
     ///
     /// This much address space is reserved at the start; memory is taken as it is used. The buffer pool, the statement
