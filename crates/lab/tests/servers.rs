@@ -3,13 +3,15 @@
 //! A peer that is not installed is left out with a line that says so. Gearbox is `$GEARBOX_BINARY`, or `gearbox` in the build
 //! directory of these tests; without it they fail.
 
+mod support;
+
 use lab::address::{Address, Wire};
 use lab::measure::processes::{Tree, Usage};
 use lab::record::Footprint;
 use lab::server::{Equal, Found, Home, Product, Running, Subject};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,28 +19,12 @@ use std::time::{Duration, Instant};
 /// Tells a copy of this program to be the lab that is killed.
 const VICTIM: &str = "LAB_TEST_VICTIM";
 
-fn gearbox() -> PathBuf {
-    if let Some(path) = std::env::var_os("GEARBOX_BINARY") {
-        return path.into();
-    }
-    // target/debug/deps/servers-… is this program.
-    let program = std::env::current_exe().unwrap();
-    let path = program.ancestors().nth(2).unwrap().join("gearbox");
-    assert!(path.is_file(), "{} is missing: build it with `cargo build -p server`", path.display());
-    path
-}
-
 fn equal() -> Equal {
-    Equal { buffers_mib: 64, connections: 50, gearbox: Some(gearbox()) }
-}
-
-fn work() -> PathBuf {
-    let temporary = std::env::temp_dir();
-    if lab::measure::machine::is_in_memory(&temporary) { "/var/tmp".into() } else { temporary }
+    Equal { buffers_mib: 64, connections: 50, gearbox: Some(support::gearbox()) }
 }
 
 fn home() -> Arc<Home> {
-    Arc::new(Home::new(Some(&work())).unwrap())
+    Arc::new(Home::new(Some(&support::work())).unwrap())
 }
 
 /// Every product that the lab knows; the models of Gearbox that differ in how processes and threads come about.
@@ -304,7 +290,7 @@ fn the_lab_that_is_killed() {
 
 #[test]
 fn no_server_outlives_a_lab_that_is_killed_and_the_next_one_cleans_up() {
-    let work = work().join(format!("lab-victim-{}", std::process::id()));
+    let work = support::work().join(format!("lab-victim-{}", std::process::id()));
     std::fs::create_dir_all(&work).unwrap();
     let mut victim = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "the_lab_that_is_killed", "--nocapture"])
