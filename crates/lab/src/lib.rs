@@ -22,8 +22,10 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod command;
 pub mod driver;
 pub mod error;
+pub mod experiment;
 pub mod measure;
 pub mod record;
 pub mod report;

@@ -15,6 +15,7 @@ const SELECT: &str = "\\set k random(1, 1000000)\nSELECT :k;\n";
 fn load(script: &str) -> Load {
     Load {
         mix: Mix::compile(&[(Source { name: "test", text: script }, 1)], &[]).unwrap(),
+        defines: Vec::new(),
         scale: 1,
         protocol: Protocol::Named,
         clients: 5,

@@ -6,7 +6,12 @@ use server::options::{Command, Options};
 use server::{limit, serve};
 
 fn main() {
-    let status = match Options::read(std::env::args().skip(1)) {
+    let mut arguments = std::env::args().skip(1).peekable();
+    // The lab is a client: it has arguments of its own, and none of the server's settings.
+    if arguments.next_if(|word| word == "lab").is_some() {
+        std::process::exit(finish(lab::command::run(arguments)));
+    }
+    let status = match Options::read(arguments) {
         Ok(Command::Help(text)) => {
             print!("{text}");
             0

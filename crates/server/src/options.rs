@@ -30,7 +30,8 @@ fn usage() -> String {
     format!(
         "Gearbox {}: a relational database server whose process model is a setting.\n\n\
          Usage: gearbox [COMMAND] [OPTIONS]\n\nCommands:\n  serve    serve the database in the data directory (the default)\n  \
-         limit    answer every statement with a canned row: the ceiling of this server in this model\n\n\
+         limit    answer every statement with a canned row: the ceiling of this server in this model\n  \
+         lab      measure this server and others beside each other (see gearbox lab --help)\n\n\
          Options (every setting is one, as --name VALUE):\n{}",
         env!("CARGO_PKG_VERSION"),
         options_help()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! base <- kernel <- storage <- sql <- server        lab, xtask: base at most
-//! base <- protocol <------------------ server
+//! base <- protocol <------------------ server       the program has both: server <- lab
 //! ```
 //!
 //! `testkit` may use what it tests, and only tests may use `testkit`.
@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("storage", &["base", "kernel"]),
     ("sql", &["base", "kernel", "storage"]),
     ("protocol", &["base"]),
-    ("server", &["base", "kernel", "storage", "sql", "protocol"]),
+    ("server", &["base", "kernel", "storage", "sql", "protocol", "lab"]),
     ("lab", &["base"]),
     ("testkit", &["base", "kernel", "storage", "sql", "protocol"]),
     ("xtask", &["base"]),

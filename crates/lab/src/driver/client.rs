@@ -97,6 +97,8 @@ pub struct Tally {
     pub seconds: Vec<u64>,
     /// Committed transactions, whenever.
     pub committed: u64,
+    /// What the server counts as transactions too: statements that were prepared ahead.
+    pub prepared: u64,
     /// The window, by the load's clock; nothing is in it until both are set.
     pub window: (u64, u64),
 }
@@ -113,6 +115,7 @@ impl Tally {
             failed: BTreeMap::new(),
             seconds: Vec::new(),
             committed: 0,
+            prepared: 0,
             window: (u64::MAX, u64::MAX),
         }
     }
@@ -333,7 +336,10 @@ impl Client {
                 self.answer.begin(Keep::Nothing);
                 let mut waits = false;
                 for statements in shared.statements {
-                    waits |= self.wire.prepare(statements, &mut socket.out)?;
+                    if self.wire.prepare(statements, &mut socket.out)? {
+                        waits = true;
+                        tally.prepared += 1;
+                    }
                 }
                 if !waits {
                     return self.welcome(shared, seen);

@@ -50,6 +50,8 @@ use wire::Prepared;
 pub struct Load {
     /// What is asked.
     pub mix: Mix,
+    /// The user's own variables, those that [`Mix::compile`] was given.
+    pub defines: Vec<(String, String)>,
     /// The size of the tables, as scripts have it.
     pub scale: u32,
     /// How statements are sent.
@@ -114,6 +116,8 @@ pub struct Report {
     pub seconds: Vec<u64>,
     /// Transactions that ended well, the warm-up and the last answers included.
     pub committed: u64,
+    /// What the server counts as transactions beside those: statements that were prepared ahead.
+    pub prepared: u64,
 }
 
 /// Runs a load against a server; `at` is called at each [`Moment`], from this thread. A window that `interrupt` cuts
@@ -204,7 +208,7 @@ fn one_thread(
             return Err(error);
         }
     };
-    let presets = Presets { seed: load.seed, scale: load.scale.into(), defines: Vec::new() };
+    let presets = Presets { seed: load.seed, scale: load.scale.into(), defines: load.defines.clone() };
     let shared = Shared {
         address,
         protocol: load.protocol,
@@ -292,6 +296,7 @@ fn add_up(load: &Load, reports: Vec<ThreadReport>) -> Report {
         busy: 0.0,
         seconds: Vec::new(),
         committed: 0,
+        prepared: 0,
     };
     for ThreadReport { tally, by_client: clients, used } in reports {
         latency.merge(&tally.latency);
@@ -300,6 +305,7 @@ fn add_up(load: &Load, reports: Vec<ThreadReport>) -> Report {
         report.statements += tally.statements;
         report.connects += tally.connects;
         report.committed += tally.committed;
+        report.prepared += tally.prepared;
         for (state, (count, message)) in tally.failed {
             report.failed.entry(state).or_insert((0, message)).0 += count;
         }
