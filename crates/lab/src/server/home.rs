@@ -169,9 +169,9 @@ impl Home {
         let output = command.output().map_err(|error| error::system(&all[0], error))?;
         let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
-            let failed =
-                error::system(&words[0], output.status).detail(last_lines(&format!("{text}\n{complaint}"), 10));
-            return Err(failed.hint("The detail has its last words."));
+            let last = last_lines(&format!("{text}\n{complaint}"), 10);
+            let hint = super::running::advice(&last).unwrap_or("The detail has its last words.");
+            return Err(error::system(&words[0], output.status).detail(last).hint(hint));
         }
         Ok(text.into_owned())
     }
@@ -272,12 +272,35 @@ mod tests {
     }
 
     #[test]
+    fn what_the_user_cannot_reach_is_copied() {
+        let work = work("copies");
+        let home = Home::new(Some(&work)).unwrap();
+        let closed = work.join("closed");
+        std::fs::create_dir_all(closed.join("tree/bin")).unwrap();
+        std::fs::copy("/bin/true", closed.join("tree/bin/true")).unwrap();
+        let (tree, program) = (closed.join("tree"), closed.join("tree/bin/true"));
+        assert_eq!(home.reachable(&tree, &program).unwrap(), program);
+        std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        if home.user.is_some() {
+            let copy = home.reachable(&tree, &program).unwrap();
+            assert_eq!(copy, home.path().join("tree/bin/true"));
+            assert!(home.can(&[&copy.display().to_string()]));
+            let alone = home.reachable(&program, &program).unwrap();
+            assert_eq!(alone, home.path().join("true"));
+            assert!(home.can(&[&alone.display().to_string()]));
+        }
+        drop(home);
+        std::fs::remove_dir_all(work).unwrap();
+    }
+
+    #[test]
     fn a_program_that_fails_says_why() {
         let work = work("fails");
         let home = Home::new(Some(&work)).unwrap();
-        let words = ["sh", "-c", "echo one; echo no space >&2; exit 3"].map(str::to_string);
+        let words = ["sh", "-c", "echo one; echo No space left on device >&2; exit 3"].map(str::to_string);
         let error = home.run(home.path(), &words, &[]).unwrap_err();
-        assert!(error.detail_text().is_some_and(|detail| detail == "one\nno space"), "{error:?}");
+        assert!(error.detail_text().is_some_and(|detail| detail == "one\nNo space left on device"), "{error:?}");
+        assert!(error.hint_text().is_some_and(|hint| hint.contains("disk is full")), "{error:?}");
         let words = ["sh", "-c", "id -u; echo $HOME $CARGO_MANIFEST_DIR"].map(str::to_string);
         let text = home.run(home.path(), &words, &[]).unwrap();
         assert!(!text.starts_with("0\n") && text.ends_with(&format!("{}\n", home.path().display())), "{text}");

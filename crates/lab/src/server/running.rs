@@ -278,8 +278,8 @@ impl Log {
     }
 }
 
-/// What to do about a server's last words.
-fn advice(tail: &str) -> Option<&'static str> {
+/// What to do about a program's last words.
+pub(super) fn advice(tail: &str) -> Option<&'static str> {
     const KNOWN: [(&[&str], &str); 5] = [
         (
             &["No space left", "disk is full", "Disk full"],
