@@ -4,15 +4,14 @@
 //! somebody edited the result or forgot to make it again.
 
 use crate::args::Args;
-use crate::{Outcome, bench, tree};
+use crate::{Outcome, tree};
 use std::path::Path;
 
 /// Makes a file's text from the tree.
 pub type Producer = fn(&Path) -> Outcome<String>;
 
 /// Every generated file with what makes it.
-pub const GENERATED: &[(&str, Producer)] =
-    &[("docs/benchmarks.md", bench::report::markdown), ("docs/settings.md", |_| Ok(base::settings::manual()))];
+pub const GENERATED: &[(&str, Producer)] = &[("docs/settings.md", |_| Ok(base::settings::manual()))];
 
 /// `cargo xtask gen [--check]`.
 pub fn run(mut args: Args) -> Outcome<()> {

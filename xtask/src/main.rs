@@ -9,7 +9,6 @@
 //! | `matrix [NAME…]` | the same in every combination of model, wait primitive and I/O method |
 //! | `torture` | the same in combinations drawn at random, for as long as asked |
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
-//! | `bench NAME` | measures, appends records, regenerates the report ([`mod@bench`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
 //!
 //! Rules
@@ -20,7 +19,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod bench;
 mod check;
 mod clients;
 mod e2e;
@@ -51,10 +49,9 @@ usage: cargo xtask COMMAND
   matrix [NAME...]    the same under every wait primitive and I/O method     [--model ENGINE/SESSIONS]
   torture             the same, drawn at random                              [--minutes N] [--seed N]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
-  bench NAME          measure; `bench` alone lists the names
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
 
-  e2e, matrix, torture, bench and lab take --binary PATH to try a server that is built already.
+  e2e, matrix, torture and lab take --binary PATH to try a server that is built already.
 ";
 
 fn main() -> ExitCode {
@@ -68,10 +65,7 @@ fn main() -> ExitCode {
         "matrix" => e2e::run(args, e2e::Tier::Matrix),
         "torture" => e2e::torture(args),
         "sim" => sim::run(args),
-        "bench" => bench::run(args),
         "lab" => lab::run(args),
-        bench::prototype::SUBCOMMAND => bench::prototype::run(args),
-        bench::prototype::ENGINE => bench::prototype::engine(args),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -1,6 +1,6 @@
 //! The settings that a server is started with, as this program's tables want them.
 //!
-//! The six models, the wait primitives and the I/O methods are listed here once; `e2e`, `matrix` and `bench` walk these
+//! The six models, the wait primitives and the I/O methods are listed here once; `e2e` and `matrix` walk these
 //! lists. The words are the command line's own words, so a label in a table can be pasted behind an option.
 
 use crate::Outcome;

@@ -1,15 +1,10 @@
-//! Processes as `/proc` shows them: who belongs to a server, what they have used, what they left behind.
+//! Processes as `/proc` shows them: who belongs to a server, and what they left behind.
 //!
 //! A server is a tree of processes, some of which come and go with their clients. Three marks find its members: the
 //! *session id* (the server is started in a session of its own), the chain of parents, and an environment variable that a
-//! forked child cannot lose. Usage is the sum over all tasks of all members.
+//! forked child cannot lose.
 //!
-//! Rules
-//! 1. CPU time comes from `schedstat`, in nanoseconds. The times in `stat` are whole ticks of 10 ms, rounded down for each
-//!    process, which for hundreds of short-lived ones is nothing but rounding.
-//! 2. The share of user and system time comes from `stat` all the same, because nothing else has it, over a whole run
-//!    and *with the children that were waited for*: the kernel adds those up before it rounds.
-//! 3. A zombie is dead: it holds no memory and no descriptor, and somebody else may be slow to wait for it.
+//! A zombie is dead: it holds no memory and no descriptor, and somebody else may be slow to wait for it.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -31,26 +26,6 @@ pub struct Process {
     pub threads: u32,
     parent: u32,
     session: u32,
-    user_ticks: u64,
-    system_ticks: u64,
-}
-
-/// CPU time and context switches, summed over tasks.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Usage {
-    /// Nanoseconds on a CPU.
-    pub cpu_ns: u64,
-    /// Context switches, both those that the task asked for and those it suffered.
-    pub switches: u64,
-}
-
-/// CPU time in ticks by mode, children that were waited for included.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Ticks {
-    /// In the program.
-    pub user: u64,
-    /// In the kernel on the program's behalf.
-    pub system: u64,
 }
 
 impl Process {
@@ -66,8 +41,6 @@ impl Process {
             parent: number(1)? as u32,
             session: number(3)? as u32,
             threads: number(17)? as u32,
-            user_ticks: number(11)? + number(13)?,
-            system_ticks: number(12)? + number(14)?,
         })
     }
 
@@ -113,60 +86,6 @@ fn closure(mut others: Vec<Process>, root: u32, also: impl Fn(&Process) -> bool)
     }
     others.retain(|process| ids.contains(&process.pid));
     others
-}
-
-/// What all tasks of these processes have used so far.
-pub fn usage(processes: &[Process]) -> Usage {
-    let mut sum = Usage::default();
-    for process in processes {
-        let tasks = format!("/proc/{}/task", process.pid);
-        for task in numbers_in(&tasks) {
-            let file = |name| std::fs::read_to_string(format!("{tasks}/{task}/{name}")).unwrap_or_default();
-            sum.cpu_ns += file("schedstat").split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
-            sum.switches += switches(&file("status"));
-        }
-    }
-    sum
-}
-
-/// The same by mode, in ticks; see rule 2 for what it is good for.
-pub fn ticks(processes: &[Process]) -> Ticks {
-    Ticks {
-        user: processes.iter().map(|process| process.user_ticks).sum(),
-        system: processes.iter().map(|process| process.system_ticks).sum(),
-    }
-}
-
-fn switches(status: &str) -> u64 {
-    let lines = status.lines().filter(|line| line.contains("voluntary_ctxt_switches"));
-    lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
-}
-
-/// What the processors of the machine did since it started, in ticks over all of them.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Machine {
-    /// Ran somebody.
-    pub busy: u64,
-    /// Would have run somebody, but the hypervisor ran another machine.
-    pub stolen: u64,
-    /// Time that passed.
-    pub all: u64,
-}
-
-impl Machine {
-    /// Up to now.
-    pub fn now() -> Machine {
-        Machine::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
-    }
-
-    fn parse(stat: &str) -> Machine {
-        let line = stat.lines().next().unwrap_or_default();
-        let ticks: Vec<u64> = line.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(0)).collect();
-        // user nice system idle iowait irq softirq steal; guests are counted in the first two already
-        let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
-        let busy = at(0) + at(1) + at(2) + at(5) + at(6);
-        Machine { busy, stolen: at(7), all: busy + at(3) + at(4) + at(7) }
-    }
 }
 
 /// Sends a signal, by the shell's own `kill`: it is the one that every system has.
@@ -232,12 +151,11 @@ mod tests {
         let process = Process::parse(line).unwrap();
         assert_eq!((process.pid, process.name.as_str(), process.state), (17, "a) b", 'S'));
         assert_eq!((process.parent, process.session, process.threads), (3, 9, 1));
-        assert_eq!(ticks(&[process]), Ticks { user: 12, system: 14 });
         assert_eq!(Process::parse("17 (short) S"), None);
     }
 
     fn process(pid: u32, parent: u32, session: u32, state: char) -> Process {
-        Process { pid, name: String::new(), state, threads: 1, parent, session, user_ticks: 0, system_ticks: 0 }
+        Process { pid, name: String::new(), state, threads: 1, parent, session }
     }
 
     #[test]
@@ -258,39 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn usage_of_a_busy_child_grows_and_the_mark_finds_it() {
-        let mut child = Command::new("sh")
-            .args(["-c", "while :; do :; done"])
-            .env(MARK, "usage-test")
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut used = Usage::default();
-        for _ in 0..1000 {
-            used = usage(&members_marked(child.id(), "usage-test"));
-            if used.cpu_ns > 20_000_000 {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        let marked = members_marked(u32::MAX, "usage-test");
+    fn a_child_is_found_by_its_mark_until_it_is_gone() {
+        let mut child = Command::new("sleep").arg("60").env(MARK, "mark-test").stdout(Stdio::null()).spawn().unwrap();
+        let marked = members_marked(u32::MAX, "mark-test");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(used.cpu_ns > 20_000_000, "{used:?}");
         assert_eq!(marked.iter().map(|p| p.pid).collect::<Vec<_>>(), [child.id()]);
-        assert!(members_marked(child.id(), "usage-test").is_empty());
-    }
-
-    #[test]
-    fn the_machine_s_time_is_taken_apart() {
-        let machine = Machine::parse("cpu  100 200 300 4000 50 6 7 8 0 0\ncpu0 1 2 3\n");
-        assert_eq!(machine, Machine { busy: 613, stolen: 8, all: 4671 });
-        assert!(Machine::now().all > 0);
-    }
-
-    #[test]
-    fn both_kinds_of_switches_count() {
-        assert_eq!(switches("Name:\tx\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t7\n"), 12);
+        assert!(members_marked(child.id(), "mark-test").is_empty());
     }
 
     #[test]

@@ -157,13 +157,6 @@ impl ServerUnderTest {
         command
     }
 
-    /// Kills all of it and removes the directory: for what is not our server and has no clean stop to be held to.
-    pub fn kill(mut self) {
-        self.kill_all();
-        self.stopped = true;
-        let _ = std::fs::remove_dir_all(&self.dir);
-    }
-
     fn kill_all(&mut self) {
         for process in process::members_marked(self.child.id(), &self.mark) {
             process::signal("KILL", process.pid);

@@ -63,18 +63,6 @@ pub fn scratch(name: &str) -> Outcome<PathBuf> {
     Ok(dir)
 }
 
-/// The commit that the tree is at, with a `+` where tracked files differ from it (records and their report aside).
-pub fn commit() -> String {
-    let git = |words: &[&str]| -> Option<String> {
-        let output = Command::new("git").args(words).current_dir(root()).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
-    };
-    let Some(hash) = git(&["rev-parse", "--short=10", "HEAD"]) else { return "unknown".into() };
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
-    let changed = changed.lines().any(|line| !line.contains("docs/results/") && !line.ends_with("docs/benchmarks.md"));
-    if changed { format!("{hash}+") } else { hash }
-}
-
 /// A file as text.
 pub fn read(path: &Path) -> Outcome<String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))

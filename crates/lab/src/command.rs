@@ -1,6 +1,7 @@
 //! `gearbox lab`: the command line.
 
 use crate::address::{Address, Wire};
+use crate::bare;
 use crate::driver::Protocol;
 use crate::error;
 use crate::experiment::design::{Layout, Scope};
@@ -55,6 +56,14 @@ fn usage() -> String {
 /// # Errors
 /// `22023` for arguments that make no sense; what the run ends with.
 pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
+    let mut arguments = arguments.into_iter().peekable();
+    // What the lab starts itself as.
+    if arguments.next_if(|word| word == bare::COMMAND).is_some() {
+        return bare::run(arguments);
+    }
+    if arguments.next_if(|word| word == bare::ENGINE).is_some() {
+        return bare::engine(arguments);
+    }
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut words: Vec<String> = Vec::new();
     let mut scope = Scope::default();

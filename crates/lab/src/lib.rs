@@ -4,6 +4,7 @@
 //!   command      `gearbox lab …`: what the user asked for
 //!   experiment   which variants under which loads, in which order; runs them and keeps what was measured
 //!     server     starts and stops what is measured: Gearbox, PostgreSQL, MariaDB; a disk's ceiling by fio
+//!     bare       the mechanism of each model without a server in it, to compare with
 //!     workload   what clients do: tables, and scripts in pgbench's format
 //!     driver     many connections a thread, paced, timed
 //!     measure    what the operating system and the server say meanwhile
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod bare;
 pub mod command;
 pub mod driver;
 pub mod error;

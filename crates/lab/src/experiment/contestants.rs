@@ -29,6 +29,12 @@ pub fn limit(engine: &str, sessions: &str) -> Subject {
     subject(format!("limit {engine}/{sessions}"), product)
 }
 
+/// The bare mechanism of a model.
+pub fn bare(engine: &str, sessions: &str) -> Subject {
+    let product = Product::Bare { engine: engine.into(), sessions: sessions.into() };
+    subject(format!("bare {engine}/{sessions}"), product)
+}
+
 /// What answers without doing anything, in the model that does so cheapest.
 pub fn ceiling() -> Subject {
     limit("thread", "fiber")
@@ -42,6 +48,11 @@ pub fn models() -> Vec<Subject> {
 /// `gearbox limit` in its six models.
 pub fn limits() -> Vec<Subject> {
     MODELS.iter().map(|(engine, sessions)| limit(engine, sessions)).collect()
+}
+
+/// `gearbox limit` in its six models, each with its bare mechanism beside it.
+pub fn limits_and_mechanisms() -> Vec<Subject> {
+    MODELS.iter().flat_map(|(engine, sessions)| [limit(engine, sessions), bare(engine, sessions)]).collect()
 }
 
 /// The servers of others.

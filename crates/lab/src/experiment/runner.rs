@@ -305,7 +305,7 @@ fn cell_seed(seed: u64, round: u32, step: &Step) -> u64 {
 fn views_of(product: &Product) -> Views {
     match product {
         Product::Gearbox { .. } => Views::Gearbox,
-        Product::GearboxLimit { .. } => Views::None,
+        Product::GearboxLimit { .. } | Product::Bare { .. } => Views::None,
         Product::Postgres { .. } => Views::Postgres,
         Product::MariaDb { .. } => Views::MariaDb,
         // What it has is not known.
@@ -325,7 +325,7 @@ fn one(
     interrupt: &AtomicBool,
     progress: &Progress,
 ) -> Result<Measured> {
-    let answers_only = matches!(entry.subject.product, Product::GearboxLimit { .. });
+    let answers_only = matches!(entry.subject.product, Product::GearboxLimit { .. } | Product::Bare { .. });
     if entry.prepared.is_none() {
         entry.prepared = Some(entry.found.prepare(home)?);
     }

@@ -1,4 +1,4 @@
-//! Gearbox itself, in one of its six models: `gearbox serve`, or its ceiling `gearbox limit`.
+//! Gearbox itself, in one of its six models: `gearbox serve`, its ceiling `gearbox limit`, or the bare mechanism.
 //!
 //! By default it is the program that the lab is a part of, so a commit measures itself. It makes its data directory when it
 //! first starts. Flushes at commit and repair of torn pages cannot be turned off.
@@ -6,6 +6,7 @@
 use super::running::data_of;
 use super::{Equal, Home, Installed, Launch, ask, pairs};
 use crate::address::Wire;
+use crate::bare;
 use crate::error;
 use base::Result;
 use rustix::process::Signal;
@@ -42,7 +43,11 @@ pub(super) fn find(equal: &Equal, command: &'static str, engine: &str, sessions:
 
 impl Installed for Gearbox {
     fn product(&self) -> &'static str {
-        if self.command == "limit" { "gearbox limit" } else { "gearbox serve" }
+        match self.command {
+            "limit" => "gearbox limit",
+            "bare" => "bare mechanism",
+            _ => "gearbox serve",
+        }
     }
 
     fn version(&self) -> &str {
@@ -64,7 +69,11 @@ impl Installed for Gearbox {
 
     fn launch(&self, home: &Home, place: &Path, port: u16, settings: &[(String, String)]) -> Result<Launch> {
         let program = home.reachable(&self.program, &self.program)?;
-        let mut words = vec![program.display().to_string(), self.command.to_string()];
+        let mut words = vec![program.display().to_string()];
+        if self.command == bare::COMMAND {
+            words.push("lab".into());
+        }
+        words.push(self.command.to_string());
         words.extend(["--data".into(), data_of(place), "--listen".into(), format!("127.0.0.1:{port}")]);
         for (name, value) in settings {
             words.extend([format!("--{}", name.replace('_', "-")), value.clone()]);

@@ -72,6 +72,13 @@ pub enum Product {
         /// `dedicated`, `shared` or `fiber`.
         sessions: String,
     },
+    /// The bare mechanism of a model, without a server in it ([`crate::bare`]).
+    Bare {
+        /// `process` or `thread`.
+        engine: String,
+        /// `dedicated`, `shared` or `fiber`.
+        sessions: String,
+    },
     /// PostgreSQL.
     Postgres {
         /// Its major version.
@@ -151,6 +158,7 @@ impl Subject {
         let installed: Arc<dyn Installed> = match &self.product {
             Product::Gearbox { engine, sessions } => Arc::new(gearbox::find(equal, "serve", engine, sessions)?),
             Product::GearboxLimit { engine, sessions } => Arc::new(gearbox::find(equal, "limit", engine, sessions)?),
+            Product::Bare { engine, sessions } => Arc::new(gearbox::find(equal, "bare", engine, sessions)?),
             Product::Postgres { major } => Arc::new(postgres::find(*major)?),
             Product::MariaDb { thread_handling } => Arc::new(mariadb::find(thread_handling)?),
             Product::External(address) => Arc::new(External(address.clone())),

@@ -1,7 +1,7 @@
-//! Canned answers to pgbench, chosen by the first byte of what came; the same bytes as `gearbox limit`'s.
+//! Canned answers, chosen by the first byte of what came; the same bytes as `gearbox limit`'s.
 
 /// What a connection is answered.
-pub struct Answers {
+pub(super) struct Answers {
     welcome: Vec<u8>,
     parsed: Vec<u8>,
     row: Vec<u8>,
@@ -10,7 +10,7 @@ pub struct Answers {
 
 impl Answers {
     /// Writes them down once.
-    pub fn new() -> Answers {
+    pub(super) fn new() -> Answers {
         let ready = message(b'Z', b"I");
         let mut welcome = message(b'R', &0_u32.to_be_bytes());
         for (name, value) in [
@@ -43,7 +43,7 @@ impl Answers {
     }
 
     /// The answer to what a connection has sent, which comes whole in one piece; none for a goodbye.
-    pub fn to(&self, request: &[u8]) -> Option<&[u8]> {
+    pub(super) fn to(&self, request: &[u8]) -> Option<&[u8]> {
         match request {
             // A start-up message begins with its length, less than 64 KiB; that of 8 bytes asks for encryption.
             [0, 0, 0, 8, ..] => Some(b"N"),

@@ -5,11 +5,9 @@
 //! every so-manieth. An event names its connection by the order in which connections came, so an engine that is told of one
 //! that it does not know takes connections from its channel until it does.
 
-use super::ENGINE;
 use super::answers::Answers;
 use super::channel::Channel;
-use crate::Outcome;
-use crate::model::Model;
+use super::{ENGINE, Model};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use std::io::{ErrorKind, Read, Result, Write};
 use std::mem::MaybeUninit;
@@ -19,48 +17,46 @@ use std::process::{Command, Stdio};
 
 /// What an engine of its own serves connections with.
 const DEDICATED: &str = "dedicated";
-/// More than pgbench ever sends at once.
+/// More than a client ever sends at once.
 const REQUEST_MAX: usize = 4096;
 /// How many connections an engine looks after before it looks for more.
 const BATCH: usize = 64;
 
 /// An engine for each connection.
-pub fn dedicated(listener: &TcpListener, model: Model) -> Outcome<()> {
+pub(super) fn dedicated(listener: &TcpListener, model: Model) -> Result<()> {
     loop {
-        let socket = accept(listener).map_err(|error| error.to_string())?;
-        let (channel, theirs) = Channel::pair().map_err(|error| error.to_string())?;
+        let socket = accept(listener)?;
+        let (channel, theirs) = Channel::pair()?;
         start(model, theirs)?;
-        channel.send(socket.as_fd()).map_err(|error| error.to_string())?;
+        channel.send(socket.as_fd())?;
     }
 }
 
 /// A number of engines for all connections.
-pub fn pooled(listener: &TcpListener, model: Model, count: usize) -> Outcome<()> {
-    let failed = |error: std::io::Error| error.to_string();
+pub(super) fn pooled(listener: &TcpListener, model: Model, count: usize) -> Result<()> {
     let shared = model.sessions == "shared";
     let mut channels = Vec::new();
     let mut instances: Vec<OwnedFd> = Vec::new();
     for _ in 0..count {
         if instances.is_empty() || !shared {
-            instances.push(epoll::create(CreateFlags::CLOEXEC).map_err(|error| failed(error.into()))?);
+            instances.push(epoll::create(CreateFlags::CLOEXEC)?);
         }
-        let (channel, theirs) = Channel::pair().map_err(failed)?;
+        let (channel, theirs) = Channel::pair()?;
         start(model, theirs)?;
-        channel.send(instances[instances.len() - 1].as_fd()).map_err(failed)?;
+        channel.send(instances[instances.len() - 1].as_fd())?;
         channels.push(channel);
     }
     for number in 0.. {
-        let socket = accept(listener).map_err(failed)?;
-        socket.set_nonblocking(true).map_err(failed)?;
+        let socket = accept(listener)?;
+        socket.set_nonblocking(true)?;
         let at = number % instances.len();
         let (mine, index) =
             if shared { (&channels[..], number) } else { (&channels[at..=at], number / channels.len()) };
         for channel in mine {
-            channel.send(socket.as_fd()).map_err(failed)?;
+            channel.send(socket.as_fd())?;
         }
         let data = EventData::new_u64(index as u64);
-        epoll::add(&instances[at], &socket, data, EventFlags::IN | EventFlags::ET)
-            .map_err(|error| failed(error.into()))?;
+        epoll::add(&instances[at], &socket, data, EventFlags::IN | EventFlags::ET)?;
     }
     Ok(())
 }
@@ -71,23 +67,25 @@ fn accept(listener: &TcpListener) -> Result<TcpStream> {
     Ok(socket)
 }
 
-/// Starts an engine that serves what comes over a channel.
-fn start(model: Model, channel: OwnedFd) -> Outcome<()> {
+/// Starts an engine that serves what comes over a channel. One that is a process ends with the one that started it.
+fn start(model: Model, channel: OwnedFd) -> Result<()> {
     let sessions = model.sessions;
-    if model.engine == "thread" {
+    if !model.process {
         std::thread::spawn(move || serve(&Channel::of(channel), sessions));
         return Ok(());
     }
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let child = Command::new(program).args([ENGINE, sessions]).stdin(Stdio::from(channel)).spawn();
-    let mut child = child.map_err(|error| format!("an engine: {error}"))?;
+    let program = std::env::current_exe()?;
+    let words = ["--pdeathsig", "KILL"];
+    let mut command = Command::new("setpriv");
+    command.args(words).arg(program).args(["lab", ENGINE, sessions]).stdin(Stdio::from(channel));
+    let mut child = command.spawn()?;
     // Somebody has to wait for it, or it stays as a zombie whose CPU time nobody counts.
     std::thread::spawn(move || child.wait());
     Ok(())
 }
 
 /// An engine's loop; ends when its channel or its connection does.
-pub fn serve(channel: &Channel, sessions: &str) -> Result<()> {
+pub(super) fn serve(channel: &Channel, sessions: &str) -> Result<()> {
     let answers = Answers::new();
     let mut request = [0; REQUEST_MAX];
     if sessions == DEDICATED {
@@ -126,7 +124,6 @@ pub fn serve(channel: &Channel, sessions: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::MODELS;
 
     fn ask(socket: &mut TcpStream, request: &[u8]) -> u8 {
         socket.write_all(request).unwrap();
@@ -137,23 +134,24 @@ mod tests {
 
     #[test]
     fn every_loop_of_threads_answers_every_connection() {
-        for model in MODELS.into_iter().filter(|model| model.engine == "thread") {
+        for sessions in super::super::SESSIONS {
+            let model = Model { process: false, sessions };
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let address = listener.local_addr().unwrap();
-            std::thread::spawn(move || match model.pooled() {
-                true => pooled(&listener, model, 2),
-                false => dedicated(&listener, model),
+            std::thread::spawn(move || match sessions {
+                DEDICATED => dedicated(&listener, model),
+                _ => pooled(&listener, model, 2),
             });
             let mut sockets: Vec<TcpStream> = (0..5).map(|_| TcpStream::connect(address).unwrap()).collect();
             for _ in 0..3 {
                 for socket in &mut sockets {
-                    assert_eq!(ask(socket, b"B"), b'2', "{model}");
+                    assert_eq!(ask(socket, b"B"), b'2', "{sessions}");
                 }
             }
             let mut last = sockets.pop().unwrap();
             last.write_all(b"X").unwrap();
             drop(last);
-            assert_eq!(ask(&mut sockets[0], b"P"), b'1', "{model}");
+            assert_eq!(ask(&mut sockets[0], b"P"), b'1', "{sessions}");
         }
     }
 }

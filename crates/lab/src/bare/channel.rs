@@ -9,27 +9,27 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// Carries descriptors in the order in which they were sent.
-pub struct Channel(UnixStream);
+pub(super) struct Channel(UnixStream);
 
 impl Channel {
     /// Two ends.
-    pub fn pair() -> Result<(Channel, OwnedFd)> {
+    pub(super) fn pair() -> Result<(Channel, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         Ok((Channel(ours), theirs.into()))
     }
 
     /// An end that was made here.
-    pub fn of(end: OwnedFd) -> Channel {
+    pub(super) fn of(end: OwnedFd) -> Channel {
         Channel(end.into())
     }
 
     /// The end that a parent has made this process's standard input.
-    pub fn of_standard_input() -> Result<Channel> {
+    pub(super) fn of_standard_input() -> Result<Channel> {
         Ok(Channel(std::io::stdin().as_fd().try_clone_to_owned()?.into()))
     }
 
     /// Sends a descriptor.
-    pub fn send(&self, descriptor: BorrowedFd<'_>) -> Result<()> {
+    pub(super) fn send(&self, descriptor: BorrowedFd<'_>) -> Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         let fds = [descriptor];
@@ -39,7 +39,7 @@ impl Channel {
     }
 
     /// The next descriptor; sleeps until it comes. The end of the channel is an error.
-    pub fn receive(&self) -> Result<OwnedFd> {
+    pub(super) fn receive(&self) -> Result<OwnedFd> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut byte = [0];
