@@ -128,6 +128,23 @@ fn a_server_that_refuses_is_quoted() {
 }
 
 #[test]
+fn a_script_that_sends_nothing_ends_with_its_window() {
+    let toy = Toy::start(Manner::default());
+    let think = Pace::Think { least: Duration::ZERO, most: Duration::from_millis(1) };
+    for pace in [Pace::Closed, think, Pace::Rate { per_second: 1000.0 }] {
+        let report = run(&toy, &Load { pace, ..load("\\set a 1\n\\set b 2\n") }).unwrap();
+        assert!(report.transactions > 0 && report.statements == 0, "{report:?}");
+    }
+}
+
+#[test]
+fn a_statement_that_cannot_be_prepared_is_not_called_a_connection() {
+    let toy = Toy::start(Manner { has_no_tables: true, ..Manner::default() });
+    let error = run(&toy, &load(SELECT)).unwrap_err();
+    assert!(error.message().contains("could not be prepared: no such table"), "{}", error.message());
+}
+
+#[test]
 fn an_interrupt_ends_the_load_soon() {
     let toy = Toy::start(Manner::default());
     let (interrupt, began) = (AtomicBool::new(false), std::time::Instant::now());

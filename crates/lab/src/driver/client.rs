@@ -349,8 +349,10 @@ impl Client {
             }
             State::Preparing => {
                 if let Some(error) = &self.answer.error {
-                    return Err(refused(shared, &error.state, &error.message)
-                        .hint("The statement could not be prepared; do the tables exist?"));
+                    let said = format!("a statement could not be prepared: {}", error.message);
+                    return Err(crate::error::server(said)
+                        .detail(format!("SQLSTATE {}.", error.state))
+                        .hint("Correct the script, or make its tables with --setup."));
                 }
                 self.welcome(shared, seen)
             }

@@ -366,7 +366,18 @@ impl<'a> Thread<'a> {
         if self.shared.reconnect {
             return self.clients[number].connect(&self.shared, number as u64, now);
         }
-        self.proceed(number, next, now)
+        if next != Next::Over {
+            return self.proceed(number, next, now);
+        }
+        // It had nothing to send. Its next one begins in its turn, or a script that never has would go on for ever.
+        self.clients[number].finish(&self.shared, now, &mut self.tally);
+        if self.arrivals.is_some() {
+            self.free.push_back(number);
+        } else {
+            let think = self.pace.think(&mut self.random).unwrap_or_default();
+            self.timers.push(Reverse((now + think.as_nanos() as u64, number)));
+        }
+        Ok(())
     }
 
     /// Does what a client needs next.

@@ -17,6 +17,8 @@ pub struct Manner {
     pub fail_every: u64,
     /// A connection is closed at its so-manieth SELECT.
     pub break_every: u64,
+    /// No statement can be prepared.
+    pub has_no_tables: bool,
     /// More are refused with 53300; zero for no limit.
     pub connections_max: u64,
     /// For how long nobody is answered.
@@ -189,6 +191,10 @@ impl<'a> Connection<'a> {
             match head[0] {
                 b'S' => self.ready()?,
                 _ if self.skips => {}
+                b'P' if self.manner.has_no_tables => {
+                    self.refuse("42P01", "no such table");
+                    self.skips = true;
+                }
                 b'P' => {
                     let (name, next) = word(0);
                     self.texts.insert(name, word(next).0);
