@@ -22,7 +22,7 @@ use crate::error::{self, OfFile};
 use base::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -37,6 +37,12 @@ pub enum Line {
     Plan(Box<Plan>),
     /// One measurement.
     Cell(Box<Cell>),
+}
+
+/// What tells which program can read a plan.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
 }
 
 /// Everything about a run that is known before it begins.
@@ -411,16 +417,18 @@ impl Figure {
     /// The figure of a cell; none where the cell does not have it.
     pub fn of(self, cell: &Measured) -> Option<f64> {
         let each = |count: f64| (cell.transactions > 0).then(|| count / cell.transactions as f64);
+        // Nobody has seen the processes of a server that somebody else started.
+        let seen = |count: f64| each(count).filter(|_| cell.server.cpu_us() > 0.0);
         let second = |count: u64| (cell.seconds > 0.0).then(|| count as f64 / cell.seconds);
         let timed = |time: f64| (cell.transactions > 0).then_some(time);
         let (server, client) = (&cell.server, &cell.client);
         match self {
             Figure::Throughput => second(cell.transactions),
-            Figure::ServerCpu => each(server.cpu_us()),
-            Figure::ServerUser => each(server.user_us),
-            Figure::ServerSystem => each(server.system_us),
-            Figure::ServerSwitches => each((server.voluntary + server.involuntary) as f64),
-            Figure::ServerFaults => each((server.minor_faults + server.major_faults) as f64),
+            Figure::ServerCpu => seen(server.cpu_us()),
+            Figure::ServerUser => seen(server.user_us),
+            Figure::ServerSystem => seen(server.system_us),
+            Figure::ServerSwitches => seen((server.voluntary + server.involuntary) as f64),
+            Figure::ServerFaults => seen((server.minor_faults + server.major_faults) as f64),
             Figure::ClientCpu => each(client.cpu_us()),
             Figure::LatencyMean => timed(cell.latency.mean),
             Figure::LatencyP50 => timed(cell.latency.p50),
@@ -518,24 +526,54 @@ pub fn append(path: &Path, line: &Line) -> Result<()> {
     })
 }
 
+/// Keeps other labs from adding to a file of records until what it answers is dropped: runs that alternate in a file
+/// cannot be told apart by who resumes one.
+///
+/// # Errors
+/// `22023` where another lab has it, `58030` where it cannot be written.
+pub fn hold(path: &Path) -> Result<File> {
+    let elsewhere = |error: base::Error| error.hint("Name a directory for records and reports with --out DIR.");
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).of(folder).map_err(elsewhere)?;
+    }
+    let file = OpenOptions::new().create(true).append(true).open(path).of(path).map_err(elsewhere)?;
+    match file.try_lock() {
+        Err(std::fs::TryLockError::WouldBlock) => {
+            Err(error::usage(format!("another lab adds to {} now", path.display()))
+                .hint("Wait for it, or give this run a place of its own with --out DIR."))
+        }
+        // A file system without locks has nobody to keep out.
+        _ => Ok(file),
+    }
+}
+
 /// Reads a file of records.
 ///
 /// # Errors
 /// A line that is not a record, with its number, unless it is one that a kill cut off: those have no newline behind them, or
 /// had none until the next line was added.
 pub fn read(path: &Path) -> Result<Vec<Line>> {
-    let text = std::fs::read_to_string(path).of(path)?;
+    const FOREIGN: &str = "The file is not the lab's, or was changed by hand.";
+    let text = std::fs::read_to_string(path).of(path).map_err(|error| match path.is_file() {
+        true => error.hint(FOREIGN),
+        false => error,
+    })?;
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
+        if let Ok(Head { format }) = serde_json::from_str(line)
+            && format > FORMAT
+        {
+            let message = format!("line {}: format {format} is newer than {FORMAT}", index + 1);
+            return Err(error::file(path, message).hint("Read it with the program that wrote it."));
+        }
         match serde_json::from_str(line) {
             Ok(line) => lines.push(line),
             Err(error) if error.is_eof() => {}
             Err(error) => {
-                return Err(error::file(path, format!("line {}: {error}", index + 1))
-                    .hint("The file is not the lab's, or was changed by hand."));
+                return Err(error::file(path, format!("line {}: {error}", index + 1)).hint(FOREIGN));
             }
         }
     }
@@ -558,6 +596,31 @@ mod tests {
             failure: None,
             measured: Some(Measured { seconds: 2.0, transactions: 10, ..Measured::default() }),
         }))
+    }
+
+    #[test]
+    fn one_lab_at_a_time_adds_to_a_file() {
+        let dir = std::env::temp_dir().join(format!("gearbox-lab-hold-{}", std::process::id()));
+        let path = dir.join("a.jsonl");
+        let held = hold(&path).unwrap();
+        assert!(hold(&path).unwrap_err().message().contains("another lab"));
+        append(&path, &cell(1)).unwrap();
+        drop(held);
+        hold(&path).unwrap();
+        assert_eq!(read(&path).unwrap(), [cell(1)]);
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_a_later_format_and_one_that_is_no_text_are_refused() {
+        let dir = std::env::temp_dir().join(format!("gearbox-lab-format-{}", std::process::id()));
+        let path = dir.join("a.jsonl");
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(&path, format!("{{\"kind\":\"plan\",\"format\":{}}}\n", FORMAT + 1)).unwrap();
+        assert!(read(&path).unwrap_err().message().contains("newer"));
+        std::fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(read(&path).unwrap_err().hint_text().is_some());
+        std::fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
@@ -590,5 +653,8 @@ mod tests {
         assert_eq!(Figure::ServerSwitches.of(&measured), Some(0.5));
         assert_eq!(Figure::MemoryPerConnection.of(&measured), None);
         assert_eq!(Figure::ServerCpu.of(&Measured::default()), None);
+        let elsewhere = Measured { transactions: 10, ..Measured::default() };
+        assert_eq!(Figure::ServerCpu.of(&elsewhere), None);
+        assert_eq!(Figure::ServerSwitches.of(&elsewhere), None);
     }
 }

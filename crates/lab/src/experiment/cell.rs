@@ -66,7 +66,7 @@ pub fn measure(
         }
         footprint
     };
-    let base = design.memory.then(|| footprint(&mut reader));
+    let base = (design.memory && tree.is_some()).then(|| footprint(&mut reader));
     let mut full = None;
     let mut reader = Some(reader);
     let (mut at_begin, mut at_end, mut sampler, mut series) = (None, None, None, Vec::new());
@@ -89,6 +89,12 @@ pub fn measure(
     });
     drop(sampler);
     let report = report?;
+    if report.transactions == 0
+        && let Some((state, (count, message))) = report.failed.iter().max_by_key(|(_, (count, _))| *count)
+    {
+        let nothing = format!("no transaction succeeded, {count} failed with {state}");
+        return Err(crate::error::server(nothing).detail(message.clone()));
+    }
     let (Some(begin), Some(end)) = (at_begin, at_end) else {
         return Err(crate::error::server("the load ended before its window"));
     };

@@ -24,7 +24,7 @@ use crate::measure::processes::{MARK, Tree};
 use base::{Error, Result};
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -64,7 +64,10 @@ impl Prepared {
     pub fn start(&self, cpus: Option<&[usize]>) -> Result<Running> {
         if let Product::External(address) = &self.found.subject.product {
             greet(address).map_err(|error| {
-                let down = error::server(format!("no server at {}: {error}", address.socket));
+                // So the system says that a time is over.
+                let silent = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+                let why = if silent { "it does not answer".to_string() } else { error.to_string() };
+                let down = error::server(format!("no server at {}: {why}", address.socket));
                 down.hint("Start it, or name another address.")
             })?;
             return Ok(Running { address: address.clone(), server: None });
