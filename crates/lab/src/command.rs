@@ -10,12 +10,17 @@ use crate::experiment::{self, EXPERIMENTS};
 use crate::{record, report};
 use base::Result;
 use lexopt::prelude::*;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// The exit status of a run that was interrupted, as shells have it for SIGINT.
 const INTERRUPTED: i32 = 130;
+
+/// The largest point: an address has no more ports for connections.
+const MOST: u32 = 60_000;
 
 fn usage() -> String {
     let mut text = String::from(
@@ -71,7 +76,7 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
     while let Some(argument) = parser.next().map_err(wrong)? {
         match argument {
             Short('h') | Long("help") => {
-                print!("{}", usage());
+                print(&usage())?;
                 return Ok(0);
             }
             Long("quick") => scope.quick = true,
@@ -92,7 +97,8 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
             Long("points") => scope.points = list(&text(&mut parser)?, "points")?,
             Long("layouts") => {
                 let names = text(&mut parser)?;
-                scope.layouts = names.split(',').map(Layout::parse).collect::<Result<_>>()?;
+                let layouts = names.split(',').map(|name| Layout::parse(name.trim())).collect::<Result<_>>()?;
+                scope.layouts = each_once(layouts);
             }
             Long("variants") => {
                 scope.only = text(&mut parser)?.split(',').map(|name| name.trim().to_string()).collect()
@@ -108,24 +114,31 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => {
-            print!("{}", usage());
+            print(&usage())?;
             Ok(0)
         }
         ["report", files @ ..] if !files.is_empty() => {
-            files.iter().try_for_each(|file| runner::write_reports(&PathBuf::from(file)))?;
+            files.iter().try_for_each(|file| {
+                begun(file)?;
+                runner::write_reports(Path::new(file))
+            })?;
             Ok(0)
         }
         ["compare", a, b] => {
-            let lines = [a, b].map(|file| record::read(&PathBuf::from(file)));
-            let [a, b] = lines;
-            print!("{}", report::compare(&a?, &b?));
+            print(&report::compare(&begun(a)?, &begun(b)?))?;
             Ok(0)
         }
         ["report" | "compare", ..] => {
-            Err(error::usage("files are missing").hint("Use: gearbox lab report FILE…, gearbox lab compare FILE FILE."))
+            let message = if words.len() > 3 { "too many files" } else { "files are missing" };
+            Err(error::usage(message).hint("Use: gearbox lab report FILE…, gearbox lab compare FILE FILE."))
         }
         [name] => {
             let experiment = experiment::find(name)?;
+            let own = !(scope.scripts.is_empty() && scope.defines.is_empty() && scope.setup.is_none());
+            if own && experiment.name != "script" {
+                return Err(error::usage(format!("{name} has a load of its own"))
+                    .hint("--file, --define and --setup belong to: gearbox lab script."));
+            }
             let order = Order {
                 experiment,
                 scope,
@@ -136,12 +149,7 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
                 program: order.program,
             };
             let interrupt = Arc::new(AtomicBool::new(false));
-            for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-                // The second signal ends the program at once, for who has no patience.
-                signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&interrupt))
-                    .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupt)))
-                    .map_err(|error| error::system("signals", error))?;
-            }
+            await_signals(Arc::clone(&interrupt))?;
             allow_many_connections();
             Ok(match runner::run(&order, &interrupt)? {
                 End::Complete { failed: 0 } => 0,
@@ -156,6 +164,26 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
             Err(error::usage(format!("unknown argument \"{unknown}\"")).hint("Try \"gearbox lab --help\"."))
         }
     }
+}
+
+/// Lets a signal interrupt the run. Another one ends the program at once, for who has no patience; but `timeout`, and a
+/// terminal that is closed, send two for one.
+fn await_signals(interrupt: Arc<AtomicBool>) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    const TOGETHER: Duration = Duration::from_millis(300);
+    let failed = |error| error::system("signals", error);
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+    let watch = move || {
+        let mut first = None;
+        for _ in signals.forever() {
+            interrupt.store(true, Ordering::Relaxed);
+            if first.get_or_insert_with(Instant::now).elapsed() > TOGETHER {
+                std::process::exit(INTERRUPTED);
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(watch).map_err(failed)?;
+    Ok(())
 }
 
 #[derive(Default)]
@@ -181,8 +209,41 @@ fn number<T: std::str::FromStr>(parser: &mut lexopt::Parser, name: &str) -> Resu
 }
 
 fn list(text: &str, name: &str) -> Result<Vec<u32>> {
-    let numbers: Option<Vec<u32>> = text.split(',').map(|word| word.trim().parse().ok().filter(|n| *n > 0)).collect();
-    numbers.ok_or_else(|| error::usage(format!("--{name} \"{text}\"")).hint("Give numbers from 1, as in 1,8,64."))
+    let fits = |number: &u32| (1..=MOST).contains(number);
+    let numbers: Option<Vec<u32>> = text.split(',').map(|word| word.trim().parse().ok().filter(fits)).collect();
+    numbers.map(each_once).ok_or_else(|| {
+        error::usage(format!("--{name} \"{text}\"")).hint(format!("Give numbers from 1 to {MOST}, as in 1,8,64."))
+    })
+}
+
+/// What was given twice is measured once.
+fn each_once<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    let mut once = Vec::new();
+    all.into_iter().for_each(|item| {
+        if !once.contains(&item) {
+            once.push(item);
+        }
+    });
+    once
+}
+
+/// The records of a file that a run was begun in.
+fn begun(file: &str) -> Result<Vec<record::Line>> {
+    let lines = record::read(Path::new(file))?;
+    match lines.iter().any(|line| matches!(line, record::Line::Plan(_))) {
+        true => Ok(lines),
+        false => Err(error::file(Path::new(file), "no run was begun in it")
+            .hint("Records are in the files that end with .jsonl, such as lab-results/limit.jsonl.")),
+    }
+}
+
+/// Writes what was asked for. A reader who has seen enough is no error.
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error::system("standard output", error)),
+        _ => Ok(()),
+    }
 }
 
 fn protocol(name: &str) -> Result<Protocol> {
@@ -216,14 +277,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_twice_is_there_once() {
+        assert_eq!(list("8,1, 8", "points").unwrap(), [8, 1]);
+    }
+
+    #[test]
     fn arguments_that_make_no_sense_are_named() {
         assert!(refused(&["points-select"]).contains("points-select"));
+        assert!(refused(&["limit", "--points", "4000000000"]).contains("4000000000"));
         assert!(refused(&["limit", "--points", "1,x"]).contains("1,x"));
         assert!(refused(&["limit", "--layouts", "both"]).contains("both"));
         assert!(refused(&["limit", "--rounds", "-1"]).contains("-1"));
         assert!(refused(&["limit", "more"]).contains("more"));
         assert!(refused(&["limit", "--speed"]).contains("--speed"));
+        assert!(refused(&["limit", "--rounds", "0"]).contains("--rounds 0"));
+        assert!(refused(&["limit", "--scale", "0"]).contains("--scale 0"));
+        assert!(refused(&["tpcb", "--file", "a.sql"]).contains("tpcb has a load of its own"));
         assert!(refused(&["compare", "a"]).contains("missing"));
+        assert!(refused(&["compare", "a", "b", "c"]).contains("too many"));
+        assert!(refused(&["compare", "/dev/null", "/dev/null"]).contains("no run was begun"));
         assert!(refused(&["script"]).contains("no script"));
         assert!(refused(&["limit", "--variants", "thread/fibre"]).contains("thread/fibre"));
         assert_eq!(run(["--help".to_string()]).unwrap(), 0);

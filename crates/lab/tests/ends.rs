@@ -143,6 +143,35 @@ fn an_interrupt_keeps_what_was_measured_and_a_resume_goes_on() {
 }
 
 #[test]
+fn two_signals_at_once_are_one_interrupt_and_a_file_has_one_lab() {
+    let place = Place::new("two");
+    let mut child = place.lab(&["--seconds", "0.4"]).spawn().unwrap();
+    let mut told = await_cells(&mut child, 1);
+    let output = place.lab(&[]).output().unwrap();
+    assert!(!output.status.success() && said(&output).contains("another lab adds to"), "{}", said(&output));
+    // As `timeout` does, and as a terminal does that is closed while it is read by nobody.
+    let pid = child.id().to_string();
+    let both = format!("kill -s HUP {pid}; kill -s TERM {pid}");
+    assert!(Command::new("sh").args(["-c", &both]).status().unwrap().success());
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut told, &mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
+    assert!(text.contains("interrupted"), "{text}");
+    place.nobody_is_left();
+    assert_eq!(place.homes(), 0);
+}
+
+#[test]
+fn a_report_does_not_take_the_place_of_its_records() {
+    let place = Place::new("over");
+    let file = place.0.join("records.md");
+    std::fs::write(&file, "{\"kind\":\"cell\"").unwrap();
+    let output = Command::new(support::gearbox()).args(["lab", "report"]).arg(&file).output().unwrap();
+    assert!(!output.status.success());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"kind\":\"cell\"");
+}
+
+#[test]
 fn a_kill_of_the_lab_takes_its_servers_along_and_a_resume_goes_on() {
     let place = Place::new("kill");
     let mut child = place.lab(&["--seconds", "0.4"]).spawn().unwrap();
@@ -235,6 +264,12 @@ fn what_is_not_there_is_said_with_a_way_to_get_it() {
     let text = said(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("no server at 127.0.0.1:1") && text.contains("refused"), "{text}");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let output = place.lab(&["--server", &address, "--variants", &address, "--rounds", "1"]).output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("it does not answer (Start it"), "{text}");
 }
 
 fn has_peers(folder: &Path) -> bool {

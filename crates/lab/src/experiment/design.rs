@@ -176,17 +176,23 @@ impl Design {
             self.warm_up = self.warm_up.min(0.3);
             self.scale = 1;
             self.layouts = vec![Layout::Free];
-            let few: Vec<Step> = self.steps.iter().filter(|step| step.clients + step.idle <= 200).cloned().collect();
-            self.steps = few;
+            // Points of the user's own are meant.
+            if scope.points.is_empty() {
+                self.steps.retain(|step| step.clients + step.idle <= 200);
+            }
         }
         if !scope.layouts.is_empty() {
             self.layouts = scope.layouts.clone();
         }
         self.protocol = scope.protocol.unwrap_or(self.protocol);
         self.defines = scope.defines.clone();
-        self.rounds = scope.rounds.unwrap_or(self.rounds).max(1);
+        if scope.rounds == Some(0) || scope.scale == Some(0) {
+            let name = if scope.rounds == Some(0) { "rounds" } else { "scale" };
+            return Err(error::usage(format!("--{name} 0")).hint("Give a number from 1."));
+        }
+        self.rounds = scope.rounds.unwrap_or(self.rounds);
         self.seconds = scope.seconds.unwrap_or(self.seconds);
-        self.scale = scope.scale.unwrap_or(self.scale).max(1);
+        self.scale = scope.scale.unwrap_or(self.scale);
         if !(0.05..=86_400.0).contains(&self.seconds) {
             return Err(error::usage(format!("{} seconds", self.seconds)).hint("A measurement takes 0.05 s to a day."));
         }

@@ -1,7 +1,7 @@
 //! How far a run is: a bar with the time left on a terminal, a line for each round elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 /// The progress of a run.
@@ -36,7 +36,7 @@ impl Progress {
     /// Something is being prepared.
     pub fn note(&self, what: &str) {
         if self.plain {
-            eprintln!("{what}");
+            tell(what);
         } else {
             self.bar.println(what);
         }
@@ -47,7 +47,7 @@ impl Progress {
         self.done += 1;
         self.bar.inc(1);
         if self.plain {
-            eprintln!("{}/{} {line}; {} left", self.done, self.total, self.left());
+            tell(&format!("{}/{} {line}; {} left", self.done, self.total, self.left()));
         } else {
             self.bar.println(line);
         }
@@ -63,6 +63,12 @@ impl Progress {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Writes a line to standard error. Nobody who reads it any more, as behind a terminal that was closed, is no reason to
+/// lose a run.
+pub fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// A time for people.

@@ -15,7 +15,7 @@
 
 use super::cell;
 use super::design::{Design, Scope, Step};
-use super::progress::Progress;
+use super::progress::{Progress, tell};
 use super::views::Views;
 use super::{Experiment, design::Layout};
 use crate::driver::Session;
@@ -83,6 +83,8 @@ fn place(round: u32, layout: &str, x: f64, variant: &str) -> Place {
 /// from being measured. What was measured is kept.
 pub fn run(order: &Order<'_>, interrupt: &AtomicBool) -> Result<End> {
     let design = (order.experiment.design)(&order.scope)?;
+    // What is wrong with a script is said before anything is started.
+    design.workload.mix(&design.defines)?;
     let path = order.out.join(format!("{}.jsonl", order.experiment.name));
     let (mut entries, mut notes) = find(&design, order);
     let layouts = layouts(&design, &mut notes)?;
@@ -93,8 +95,9 @@ pub fn run(order: &Order<'_>, interrupt: &AtomicBool) -> Result<End> {
         layouts: layouts.iter().map(|layout| layout.name().into()).collect(),
         ..plan(&design, order, &entries, notes)
     };
+    let _alone = record::hold(&path)?;
     let (plan, done) = if order.resume { resumed(&path, plan)? } else { (plan, BTreeSet::new()) };
-    if done.is_empty() {
+    if !order.resume {
         record::append(&path, &Line::Plan(Box::new(plan.clone())))?;
     }
     let home = Arc::new(Home::new(order.work.as_deref())?);
@@ -142,7 +145,14 @@ pub fn run(order: &Order<'_>, interrupt: &AtomicBool) -> Result<End> {
 }
 
 /// Makes the reports of a file of records, beside it.
+///
+/// # Errors
+/// `22023` where a report would take the place of the records; what reading and writing says.
 pub fn write_reports(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|end| end == "md" || end == "html") {
+        let message = format!("{}: a report would be written over it", path.display());
+        return Err(error::usage(message).hint("Give records a name that ends with .jsonl."));
+    }
     let lines = record::read(path)?;
     for (end, text) in [("md", report::markdown(&lines)), ("html", report::html(&lines))] {
         let file = path.with_extension(end);
@@ -150,15 +160,15 @@ pub fn write_reports(path: &Path) -> Result<()> {
             let hint = format!("The records are whole; make the reports later: gearbox lab report {}.", path.display());
             error::file(&file, error).hint(hint)
         })?;
-        eprintln!("{}", file.display());
+        tell(&file.display().to_string());
     }
     Ok(())
 }
 
 fn interrupted(progress: &Progress, order: &Order<'_>, path: &Path) -> Result<End> {
     progress.finish();
-    eprintln!("interrupted; what was measured is in {}", path.display());
-    eprintln!("go on with the same command and --resume: gearbox lab {} … --resume", order.experiment.name);
+    tell(&format!("interrupted; what was measured is in {}", path.display()));
+    tell(&format!("go on with the same command and --resume: gearbox lab {} … --resume", order.experiment.name));
     Ok(End::Interrupted)
 }
 
@@ -371,7 +381,10 @@ fn explained(error: Error, running: &Running) -> Error {
 fn told(design: &Design, result: &Result<Measured>) -> String {
     let measured = match result {
         Ok(measured) => measured,
-        Err(error) => return format!("failed: {}", error.message()),
+        Err(error) => {
+            let hint = error.hint_text().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            return format!("failed: {}{hint}", error.message());
+        }
     };
     let speed = if design.workload.reconnect { Figure::Connects } else { Figure::Throughput };
     let figures = [speed, Figure::ServerCpu, Figure::LatencyP99].into_iter().filter_map(|figure| {
