@@ -145,6 +145,37 @@ fn a_statement_that_cannot_be_prepared_is_not_called_a_connection() {
 }
 
 #[test]
+fn the_load_goes_on_while_the_end_of_the_window_is_read() {
+    for pace in ["closed", "think 1-2 ms", "rate 2000/s"] {
+        let toy = Toy::start(Manner::default());
+        let load = Load { pace: pace.parse().unwrap(), ..load(SELECT) };
+        let report = driver::run(&toy.address(), &load, &AtomicBool::new(false), |moment| {
+            if moment == Moment::End {
+                // More than can have been under way.
+                let (before, began) = (toy.executed(), std::time::Instant::now());
+                while toy.executed() < before + 50 {
+                    assert!(began.elapsed() < Duration::from_secs(5), "{pace}: the load has stopped");
+                }
+            }
+        });
+        let report = report.unwrap();
+        assert_eq!(report.committed, toy.executed(), "{pace}");
+        assert!(report.committed >= report.transactions + 50, "what came after the window is not in it");
+    }
+}
+
+#[test]
+fn a_panic_of_the_caller_ends_the_load() {
+    let toy = Toy::start(Manner::default());
+    let long = Load { window: Duration::from_secs(60), ..load(SELECT) };
+    let began = std::time::Instant::now();
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        driver::run(&toy.address(), &long, &AtomicBool::new(false), |_| panic!("on purpose"))
+    }));
+    assert!(caught.is_err() && began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
 fn an_interrupt_ends_the_load_soon() {
     let toy = Toy::start(Manner::default());
     let (interrupt, began) = (AtomicBool::new(false), std::time::Instant::now());

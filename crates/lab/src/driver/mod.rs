@@ -16,8 +16,8 @@
 //! 4. A load ends with an error where the server is gone; errors that a server answers are counted.
 //!
 //! The life of a load: [`run`] starts the threads, each connects its clients; when all are there, the window is set
-//! and they begin; its two ends are told to the caller, who reads the server's counters then; the last answers are awaited, and what the threads
-//! counted is added up.
+//! and they begin; its two ends are told to the caller, who reads the server's counters then; the load is ended, the last
+//! answers are awaited, and what the threads counted is added up.
 
 mod client;
 mod pace;
@@ -83,12 +83,12 @@ pub enum Moment {
     Connected,
     /// The window begins.
     Begin,
-    /// The window ends; the connections are still there.
+    /// The window ends. Connections are still there and the load goes on, uncounted, until this was dealt with.
     End,
 }
 
 /// What came out.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub struct Report {
     /// How long the window was.
     pub window: Duration,
@@ -112,6 +112,8 @@ pub struct Report {
     pub client: Cost,
     /// The part of the window that the busiest thread ran or wanted to run.
     pub busy: f64,
+    /// The part of the window that the busiest thread ran.
+    pub ran: f64,
     /// Transactions by second of the window.
     pub seconds: Vec<u64>,
     /// Transactions that ended well, the warm-up and the last answers included.
@@ -136,6 +138,7 @@ pub fn run(address: &Address, load: &Load, interrupt: &AtomicBool, mut at: impl 
             .map(|index| {
                 let (told, statements, signals) = (told.clone(), &statements, &signals);
                 scope.spawn(move || {
+                    let _stop = StopOnPanic(signals);
                     let result = one_thread(address, load, statements, clock, signals, (index, threads), &told);
                     if result.is_err() {
                         signals.stop.store(true, Ordering::Relaxed);
@@ -145,6 +148,7 @@ pub fn run(address: &Address, load: &Load, interrupt: &AtomicBool, mut at: impl 
             })
             .collect();
         drop(told);
+        let _stop = StopOnPanic(&signals);
         let led = lead(load, threads, clock, &signals, interrupt, &hears, &mut at);
         if led.is_err() {
             signals.stop.store(true, Ordering::Relaxed);
@@ -249,8 +253,11 @@ fn lead(
     let mut connected = 0;
     while connected < threads {
         interrupted()?;
-        if hears.recv_timeout(Duration::from_millis(20)).is_ok() {
-            connected += 1;
+        match hears.recv_timeout(Duration::from_millis(20)) {
+            Ok(_) => connected += 1,
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            // A thread panicked. Joining it tells that.
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }
     if stopped() {
@@ -275,29 +282,26 @@ fn lead(
         }
         at(moment);
     }
+    signals.over.store(true, Ordering::Release);
     Ok(())
+}
+
+/// Stops the load where its holder panics, or the others would wait for it for ever.
+struct StopOnPanic<'a>(&'a Signals);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 fn add_up(load: &Load, reports: Vec<ThreadReport>) -> Report {
     let seconds = load.window.as_secs_f64();
     let (mut latency, mut connecting, mut own_delay) = (Times::new(), Times::new(), Times::new());
     let mut by_client = Vec::new();
-    let mut report = Report {
-        window: load.window,
-        transactions: 0,
-        statements: 0,
-        connects: 0,
-        failed: BTreeMap::new(),
-        latency: Times::new(),
-        connecting: Times::new(),
-        own_delay: Times::new(),
-        sessions: Sessions::default(),
-        client: Cost::default(),
-        busy: 0.0,
-        seconds: Vec::new(),
-        committed: 0,
-        prepared: 0,
-    };
+    let mut report = Report { window: load.window, ..Report::default() };
     for ThreadReport { tally, by_client: clients, used } in reports {
         latency.merge(&tally.latency);
         connecting.merge(&tally.connecting);
@@ -323,6 +327,7 @@ fn add_up(load: &Load, reports: Vec<ThreadReport>) -> Report {
         report.client.involuntary += used.switches.1;
         let busy = (used.cpu_ns + used.delayed_ns) as f64 / 1e9 / seconds;
         report.busy = report.busy.max(busy.min(1.0));
+        report.ran = report.ran.max((used.cpu_ns as f64 / 1e9 / seconds).min(1.0));
     }
     report.transactions = by_client.iter().sum();
     report.sessions = evenness(&by_client);

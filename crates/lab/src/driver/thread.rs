@@ -7,8 +7,9 @@
 //! Rules
 //! 1. One wait returns a batch of events; its time is the moment at which every answer in it was seen.
 //! 2. The thread never computes for somebody else: what it measures of itself is read at the two ends of the window.
-//! 3. When the window ends, what is under way is finished and what is not begun stays undone. Who has no answer by
-//!    [`LAST_ANSWERS`] is counted as failed.
+//! 3. The load goes on when the window has ended, until the server's counters were read: reading hundreds of processes takes
+//!    time, and what is read of each at the window's two ends has to be equally far apart. Then what is under way is finished and
+//!    what is not begun stays undone. Who has no answer [`LAST_ANSWERS`] later is counted as failed.
 
 use super::client::{Client, Next, Shared, Tally};
 use super::pace::{Arrivals, Pace};
@@ -23,7 +24,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long the last answers may take after the window.
+/// How long the last answers may take.
 const LAST_ANSWERS: Duration = Duration::from_secs(20);
 /// How many connections are on their way at once, by thread: listening queues are short.
 const CONNECTING_MAX: usize = 32;
@@ -59,6 +60,8 @@ pub struct Signals {
     pub from_ns: AtomicU64,
     /// When it ends.
     pub until_ns: AtomicU64,
+    /// Set when the window has ended and been read: nothing is begun any more.
+    pub over: AtomicBool,
     /// Set where everybody has to stop.
     pub stop: AtomicBool,
 }
@@ -253,6 +256,7 @@ impl<'a> Thread<'a> {
             }
         }
         let (mut at_begin, mut at_end) = (None, None);
+        let mut give_up = u64::MAX;
         loop {
             let mut until = self.clock.now() + LOOK_NS;
             if let Some(Reverse((due, _))) = self.timers.peek() {
@@ -272,6 +276,9 @@ impl<'a> Thread<'a> {
             }
             if seen >= window.1 && at_end.is_none() {
                 at_end = Some(ThreadUse::now());
+            }
+            if at_end.is_some() && !self.ending && self.signals.over.load(Ordering::Acquire) {
+                give_up = seen + LAST_ANSWERS.as_nanos() as u64;
                 self.end();
             }
             if self.signals.stop.load(Ordering::Relaxed) && !self.ending {
@@ -285,7 +292,7 @@ impl<'a> Thread<'a> {
             self.fire(seen)?;
             if self.ending {
                 let busy = self.clients.iter().any(|client| client.is_busy() || client.is_connecting());
-                if !busy || seen > window.1 + LAST_ANSWERS.as_nanos() as u64 {
+                if !busy || seen > give_up {
                     break;
                 }
             }
