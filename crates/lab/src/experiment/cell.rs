@@ -5,18 +5,20 @@
 //! ```
 //!
 //! Rules
-//! 1. What is counted between the two ends of the window is what the driver counts between them too.
-//! 2. The driver was the bottleneck where one of its threads ran, or wanted to run, nearly all the time while the server had
-//!    processors of its own. Where both share one processor, it was if it used more of it than the server.
+//! 1. What is counted between the two ends of the window is what the driver counts between them too. Counters are read while the
+//!    load goes on, at both ends alike: reading many processes takes time, and it takes as long at the one end as at the other.
+//! 2. The driver was the bottleneck where one of its threads ran nearly all the time; where it has a processor of its own,
+//!    wanting to run is as good. On processors that it shares with the server it has to wait for its turn when the server is busy,
+//!    which is the server's doing: there it was the bottleneck where nothing was left of them and it used more than the server.
 //! 3. The reader of views is a session like any other and its cost is the server's: once a second, it is small.
 
 use super::design::{Design, Layout, Step};
 use super::views::{self, Reader, Views};
-use crate::driver::{self, Load, Moment, Session};
+use crate::driver::{self, Load, Moment, Report, Session};
 use crate::measure::machine::Processors;
 use crate::measure::processes::Usage;
 use crate::measure::sampler::Sampler;
-use crate::record::{Cost, Footprint, Latency, Measured, Memory};
+use crate::record::{Cost, Footprint, Latency, Measured, Memory, Second, Use};
 use crate::server::Running;
 use base::Result;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ use std::time::Duration;
 
 /// From which part of its time on a driver thread counts as saturated.
 const SATURATED: f64 = 0.95;
+/// From which part of a processor's time on that is used there is nothing left of it: the rest goes with switching.
+const FULL: f64 = 0.8;
 
 /// Measures one cell on a server that has been started for it and warmed.
 ///
@@ -106,9 +110,7 @@ pub fn measure(
     };
     let counted = counted.map(|count| count.saturating_sub(others));
     check(design, running, &checks, report.committed)?;
-    for (second, transactions) in series.iter_mut().zip(&report.seconds) {
-        second.transactions = *transactions;
-    }
+    let series = with_transactions(series, &report.seconds, report.window.as_secs_f64());
     let server = end.0.since(&begin.0);
     let machine = end.1.since(&begin.1, server.cpu_us() + report.client.cpu_us());
     let connecting: Option<Latency> = (report.connecting.count() > 0).then(|| report.connecting.latency());
@@ -123,7 +125,7 @@ pub fn measure(
         own_delay: report.own_delay.latency(),
         histogram: report.latency.text()?,
         sessions: report.sessions,
-        client_bound: is_client_bound(layout, report.busy, &server, &report.client),
+        client_bound: is_client_bound(layout, &report, &server, &machine),
         server,
         client: report.client,
         client_busy: report.busy,
@@ -137,6 +139,25 @@ pub fn measure(
         counted_by_server: counted,
         counted_by_driver: counted.map(|_| report.committed),
     })
+}
+
+/// The samples with the driver's transactions, which are counted by whole seconds of the window: each sample gets those of the
+/// seconds that it covers, and ends with the last of them.
+fn with_transactions(series: Vec<Second>, counted: &[u64], window: f64) -> Vec<Second> {
+    let mut filled: Vec<Second> = Vec::new();
+    let mut from = 0;
+    let last = series.len().saturating_sub(1);
+    for (index, mut second) in series.into_iter().enumerate() {
+        let whole = if index == last { window.ceil() as usize } else { second.at as usize };
+        if whole <= from {
+            continue;
+        }
+        second.at = (whole as f64).min(window);
+        second.transactions = counted.iter().take(whole).skip(from).sum();
+        from = whole;
+        filled.push(second);
+    }
+    filled
 }
 
 /// What the workload's checks give now.
@@ -155,11 +176,14 @@ fn check(design: &Design, running: &Running, before: &[i64], committed: u64) -> 
     checks.try_for_each(|(check, (before, after))| check.compare(*before, after, committed))
 }
 
-fn is_client_bound(layout: Layout, busy: f64, server: &Cost, client: &Cost) -> bool {
-    match layout {
-        Layout::One => client.cpu_us() > server.cpu_us(),
-        Layout::Split | Layout::Free => busy > SATURATED,
-    }
+fn is_client_bound(layout: Layout, report: &Report, server: &Cost, machine: &Use) -> bool {
+    let (client, server) = (report.client.cpu_us(), server.cpu_us());
+    let full = match layout {
+        Layout::One => client + server > FULL * report.window.as_secs_f64() * 1e6,
+        Layout::Split => return report.busy > SATURATED,
+        Layout::Free => machine.idle + machine.wio < 100.0 * (1.0 - FULL),
+    };
+    report.ran > SATURATED || (full && client > server)
 }
 
 #[cfg(test)]
@@ -167,11 +191,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_that_never_rests_is_the_bottleneck() {
-        let cost = |user_us| Cost { user_us, ..Cost::default() };
-        assert!(is_client_bound(Layout::Free, 0.99, &cost(9.0), &cost(1.0)));
-        assert!(!is_client_bound(Layout::Free, 0.80, &cost(1.0), &cost(9.0)));
-        assert!(!is_client_bound(Layout::One, 1.0, &cost(2.0), &cost(1.0)));
-        assert!(is_client_bound(Layout::One, 1.0, &cost(1.0), &cost(2.0)));
+    fn a_driver_that_never_rests_or_takes_the_greater_part_of_what_is_shared_is_the_bottleneck() {
+        use Layout::{Free, One, Split};
+        // In parts of a second: busy, ran, client, server, idle; the verdict.
+        let cases = [
+            (Free, (0.99, 0.97, 0.9, 0.9), 0.0, true),
+            // Sixty-four processes before it in the queue.
+            (Free, (1.00, 0.20, 0.3, 1.4), 0.0, false),
+            (Free, (0.90, 0.70, 1.2, 0.6), 5.0, true),
+            (Free, (0.10, 0.05, 0.1, 0.05), 90.0, false),
+            (Split, (0.99, 0.80, 0.8, 0.5), 40.0, true),
+            (Split, (0.70, 0.60, 0.6, 0.9), 20.0, false),
+            (One, (1.00, 0.33, 0.3, 0.6), 50.0, false),
+            (One, (1.00, 0.60, 0.6, 0.3), 50.0, true),
+            // They think: nobody is a bottleneck.
+            (One, (0.05, 0.04, 0.04, 0.03), 95.0, false),
+        ];
+        for (layout, (busy, ran, client, server), idle, bound) in cases {
+            let cost = |part: f64| Cost { user_us: part * 1e6, ..Cost::default() };
+            let window = Duration::from_secs(1);
+            let report = Report { busy, ran, window, client: cost(client), ..Report::default() };
+            let machine = Use { idle, ..Use::default() };
+            let found = is_client_bound(layout, &report, &cost(server), &machine);
+            assert_eq!(found, bound, "{layout:?}, busy {busy}, client {client}, server {server}");
+        }
+    }
+
+    #[test]
+    fn each_second_gets_its_transactions_though_samples_are_late_or_left_out() {
+        let taken = |ats: &[f64], counted: &[u64], window: f64| -> Vec<(f64, u64)> {
+            let series = ats.iter().map(|at| Second { at: *at, ..Second::default() }).collect();
+            let series = with_transactions(series, counted, window);
+            series.iter().map(|second| (second.at, second.transactions)).collect()
+        };
+        assert_eq!(taken(&[1.0, 2.0], &[10, 20], 2.0), [(1.0, 10), (2.0, 20)]);
+        assert_eq!(taken(&[1.01, 2.02, 2.5], &[10, 20, 5], 2.5), [(1.0, 10), (2.0, 20), (2.5, 5)]);
+        assert_eq!(taken(&[1.0, 4.0], &[1, 2, 3, 4], 4.0), [(1.0, 1), (4.0, 9)], "two were left out");
+        assert_eq!(taken(&[1.0, 2.0, 2.4], &[1, 2], 2.0), [(1.0, 1), (2.0, 2)], "what came after is not in it");
+        assert_eq!(taken(&[1.0, 2.0, 2.3], &[1, 2, 3], 2.3), [(1.0, 1), (2.0, 2), (2.3, 3)]);
+        assert_eq!(taken(&[1.0, 1.9], &[1, 2], 2.0), [(1.0, 1), (2.0, 2)], "the last one covers what is left");
+        assert_eq!(taken(&[], &[1], 0.4), []);
     }
 }
