@@ -145,6 +145,20 @@ fn a_statement_that_cannot_be_prepared_is_not_called_a_connection() {
 }
 
 #[test]
+fn with_a_connection_for_each_transaction_a_refusal_counts_under_its_own_state() {
+    let toy = Toy::start(Manner { connections_max: 200, ..Manner::default() });
+    let window = Duration::from_millis(300);
+    let error = match run(&toy, &Load { reconnect: true, idle: 0, window, ..load(SELECT) }) {
+        Ok(report) => {
+            assert_eq!(report.failed.keys().collect::<Vec<_>>(), ["53300"]);
+            return;
+        }
+        Err(error) => error,
+    };
+    assert!(error.message().contains("sorry, too many clients already"), "a thousand in a row end it: {error:?}");
+}
+
+#[test]
 fn the_load_goes_on_while_the_end_of_the_window_is_read() {
     for pace in ["closed", "think 1-2 ms", "rate 2000/s"] {
         let toy = Toy::start(Manner::default());

@@ -189,6 +189,11 @@ impl Client {
         matches!(self.state, State::Answering | State::Pausing | State::Cleaning)
     }
 
+    /// With which SQLSTATE and words the server refused the connection that was being made, if it said any.
+    pub fn refusal(&self) -> Option<(&str, &str)> {
+        self.answer.error.as_ref().map(|error| (error.state.as_str(), error.message.as_str()))
+    }
+
     /// Begins to connect.
     pub fn connect(&mut self, shared: &Shared<'_>, number: u64, now: u64) -> Result<()> {
         let socket = Socket::connect(shared.address.socket)?;
@@ -446,6 +451,13 @@ impl Client {
 }
 
 fn refused(shared: &Shared<'_>, state: &str, message: &str) -> Error {
-    crate::error::server(format!("the server at {} refused a connection: {message}", shared.address.socket))
-        .detail(format!("SQLSTATE {state}."))
+    let error =
+        crate::error::server(format!("the server at {} refused a connection: {message}", shared.address.socket))
+            .detail(format!("SQLSTATE {state}."));
+    match state {
+        "53300" => {
+            error.hint("It allows fewer connections than this load makes: raise its limit, or name smaller points.")
+        }
+        _ => error,
+    }
 }

@@ -332,7 +332,8 @@ impl<'a> Thread<'a> {
                 if self.failures > FAILURES_MAX {
                     return Err(error);
                 }
-                self.tally.fail(seen, "08006", error.message());
+                let (state, message) = client.refusal().unwrap_or(("08006", error.message()));
+                self.tally.fail(seen, state, message);
                 client.lose(seen, &mut self.tally);
                 self.schedule(number, seen)
             }
