@@ -19,6 +19,7 @@
 //! 4. A field that is added later has a default, so that old records stay readable.
 
 use crate::error::{self, OfFile};
+use crate::server::fio::Disk;
 use base::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -76,6 +77,18 @@ pub struct Plan {
     pub rounds: u32,
     /// How long a measurement takes.
     pub seconds: f64,
+    /// How long the load runs before it is measured, in seconds.
+    #[serde(default)]
+    pub warm_up: f64,
+    /// The scripts of the load, by name.
+    #[serde(default)]
+    pub scripts: BTreeMap<String, String>,
+    /// The user's own variables.
+    #[serde(default)]
+    pub defines: Vec<(String, String)>,
+    /// The user's statements that make tables.
+    #[serde(default)]
+    pub setup: Vec<String>,
     /// From which every cell's own seed is made.
     pub seed: u64,
     /// The variant with which the others are compared.
@@ -88,6 +101,9 @@ pub struct Plan {
     pub expected: Vec<Expectation>,
     /// What was left out, and why: a peer that is not installed.
     pub notes: Vec<String>,
+    /// What the disk does without a server, where the experiment is about the disk and `fio` is there.
+    #[serde(default)]
+    pub disk: Option<Disk>,
 }
 
 /// The machine of a run.
@@ -144,8 +160,6 @@ pub struct Load {
     pub clients: u32,
     /// Connections that do nothing beside them.
     pub idle: u32,
-    /// Threads of the driver.
-    pub threads: u32,
     /// `closed`, `think 10-30 ms`, `rate 5000/s`.
     pub pace: String,
     /// Whether each transaction has a connection of its own.
@@ -201,6 +215,9 @@ pub struct Cell {
     pub began: String,
     /// The seed of the driver's choices.
     pub seed: u64,
+    /// Threads of the driver; 0 in records from before it was kept.
+    #[serde(default)]
+    pub threads: u32,
     /// Why nothing was measured.
     pub failure: Option<String>,
     /// What was measured.
@@ -414,7 +431,8 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// The figure of a cell; none where the cell does not have it.
+    /// The figure of a cell; none where the cell does not have it. A server that nobody could look at, because it is not the
+    /// lab's, has no cost; that is not the same as none.
     pub fn of(self, cell: &Measured) -> Option<f64> {
         let each = |count: f64| (cell.transactions > 0).then(|| count / cell.transactions as f64);
         // Nobody has seen the processes of a server that somebody else started.
@@ -593,6 +611,7 @@ mod tests {
             round,
             began: String::new(),
             seed: 1,
+            threads: 1,
             failure: None,
             measured: Some(Measured { seconds: 2.0, transactions: 10, ..Measured::default() }),
         }))

@@ -138,8 +138,10 @@ fn an_interrupt_keeps_what_was_measured_and_a_resume_goes_on() {
     assert_eq!(place.homes(), 0);
     resume_completes(&place, 2);
     // What was complete is not gone on with as something else.
-    let output = place.lab(&["--seconds", "0.5", "--resume"]).output().unwrap();
-    assert!(!output.status.success() && said(&output).contains("was another one"), "{}", said(&output));
+    for other in [["--seconds", "0.5"], ["--seed", "6"]] {
+        let output = place.lab(&[["--seconds", "0.4", "--resume"].as_slice(), &other].concat()).output().unwrap();
+        assert!(!output.status.success() && said(&output).contains("was another one"), "{}", said(&output));
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use lab::experiment::{EXPERIMENTS, find};
 use lab::record::{self, Cell, Line, Plan};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use support::toy::{Manner, Toy};
 
 struct Run {
     plan: Plan,
@@ -16,7 +17,11 @@ struct Run {
 }
 
 fn run(name: &str, scope: Scope) -> Run {
-    let folder = support::work().join(format!("gearbox-lab-test-{}-{name}", std::process::id()));
+    run_with_failures(name, scope, 0)
+}
+
+fn run_with_failures(name: &str, scope: Scope, failed: u32) -> Run {
+    let folder = support::work().join(format!("gearbox-lab-test-{}-{name}-{failed}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let order = Order {
         experiment: find(name).unwrap(),
@@ -27,7 +32,7 @@ fn run(name: &str, scope: Scope) -> Run {
         seed: Some(1),
         program: Some(support::gearbox()),
     };
-    assert_eq!(runner::run(&order, &AtomicBool::new(false)).unwrap(), End::Complete { failed: 0 }, "{name}");
+    assert_eq!(runner::run(&order, &AtomicBool::new(false)).unwrap(), End::Complete { failed }, "{name}");
     let mut lines = record::read(&folder.join(format!("{name}.jsonl"))).unwrap().into_iter();
     let Some(Line::Plan(plan)) = lines.next() else { panic!("the plan comes first") };
     let cells = lines.map(|line| match line {
@@ -56,6 +61,12 @@ const MODELS: [&str; 6] =
 fn counts_agree_with_the_server_s_in_every_model_and_the_sums_of_tpcb_hold() {
     let run = run("tpcb", tiny(&[5], &MODELS));
     assert_eq!(run.cells.len(), MODELS.len());
+    let (disk, notes) = (run.plan.disk, run.plan.notes.join("\n"));
+    assert!(
+        disk.is_some_and(|disk| disk.flushed_writes > 0.0 && disk.flush_p50_us > 0.0) || notes.contains("fio"),
+        "{disk:?} {notes}"
+    );
+    assert!(run.plan.scripts.values().any(|text| text.contains("UPDATE")) && run.plan.warm_up > 0.0, "{:?}", run.plan);
     for cell in &run.cells {
         let measured = cell.measured.as_ref().unwrap_or_else(|| panic!("{cell:?}"));
         assert!(measured.transactions > 0 && measured.failed.is_empty(), "{cell:?}");
@@ -96,6 +107,23 @@ fn each_experiment_has_records_and_reports() {
         }
         std::fs::remove_dir_all(run.folder).unwrap();
     }
+}
+
+/// More connections than the server takes: the cell says so, in the server's words, and the report does.
+#[test]
+fn a_refusal_of_many_connections_is_a_failure_that_can_be_read() {
+    let toy = Toy::start(Manner { connections_max: 30, ..Manner::default() });
+    let name = toy.address().socket.to_string();
+    let scope = Scope { server: Some(toy.address()), ..tiny(&[100], &[&name]) };
+    let run = run_with_failures("many-connections", scope, 1);
+    let failure = run.cells[0].failure.clone().unwrap();
+    assert_eq!(run.cells[0].measured, None);
+    for words in ["refused a connection: sorry, too many clients already", "SQLSTATE 53300", "raise its limit"] {
+        assert!(failure.contains(words), "{failure}");
+    }
+    let report = std::fs::read_to_string(run.folder.join("many-connections.md")).unwrap();
+    assert!(report.contains("sorry, too many clients already"), "{report}");
+    std::fs::remove_dir_all(run.folder).unwrap();
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn design(scope: &Scope) -> Result<Design> {
         warm_up: 0.3,
         scale: 1,
         memory: false,
+        disk: false,
         charts: vec![
             chart("Connections per second", Figure::Connects),
             chart("Server CPU per connection", Figure::ServerCpu),

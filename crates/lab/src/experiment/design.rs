@@ -158,6 +158,8 @@ pub struct Design {
     pub scale: u32,
     /// Whether memory is measured.
     pub memory: bool,
+    /// Whether the disk is measured beforehand.
+    pub disk: bool,
     /// What is drawn.
     pub charts: Vec<Chart>,
     /// What should come out.
@@ -184,6 +186,20 @@ impl Design {
         if !scope.layouts.is_empty() {
             self.layouts = scope.layouts.clone();
         }
+        // A cell's place is its layout and its point: what is named twice is the same.
+        let (mut layouts, mut points) = (Vec::new(), Vec::new());
+        self.layouts.retain(|layout| {
+            !layouts.contains(layout) && {
+                layouts.push(*layout);
+                true
+            }
+        });
+        self.steps.retain(|step| {
+            !points.contains(&step.x) && {
+                points.push(step.x);
+                true
+            }
+        });
         self.protocol = scope.protocol.unwrap_or(self.protocol);
         self.defines = scope.defines.clone();
         if scope.rounds == Some(0) || scope.scale == Some(0) {
@@ -241,7 +257,8 @@ pub fn expect(
     (low, high): (Option<f64>, Option<f64>),
     source: &str,
 ) -> Expectation {
-    let what = format!("{variant}: {} in relation to {against}", figure.label());
+    let beside = if against.is_empty() { String::new() } else { format!(" beside {against}") };
+    let what = format!("{}: {variant}{beside}", figure.label());
     Expectation {
         what,
         variant: variant.into(),
@@ -277,5 +294,18 @@ mod tests {
             assert_eq!(Layout::parse(layout.name()).unwrap(), layout);
         }
         assert!(Layout::parse("both").unwrap_err().message().contains("both"));
+    }
+
+    #[test]
+    fn what_the_user_names_is_measured_once_and_also_when_it_is_to_be_quick() {
+        let scope = Scope {
+            quick: true,
+            points: vec![600, 8, 600],
+            layouts: vec![Layout::One, Layout::One],
+            ..Scope::default()
+        };
+        let design = (crate::experiment::find("point-select").unwrap().design)(&scope).unwrap();
+        assert_eq!(design.steps.iter().map(|step| step.x).collect::<Vec<_>>(), [600.0, 8.0]);
+        assert_eq!(design.layouts, [Layout::One]);
     }
 }

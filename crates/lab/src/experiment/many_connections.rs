@@ -46,6 +46,7 @@ fn design(scope: &Scope) -> Result<Design> {
         warm_up: 0.5,
         scale: 1,
         memory: true,
+        disk: false,
         charts: vec![
             chart("Memory per connection", memory),
             chart("Throughput of those that work", Figure::Throughput),

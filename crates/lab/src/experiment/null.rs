@@ -47,6 +47,7 @@ fn design(scope: &Scope) -> Result<Design> {
         warm_up: 0.1,
         scale: 1,
         memory: false,
+        disk: false,
         charts: vec![chart("Server CPU per transaction", cpu), chart("Throughput", Figure::Throughput)],
         expected: vec![
             expect("A again", "A", cpu, place, (Some(0.97), Some(1.03)), "it is the same"),

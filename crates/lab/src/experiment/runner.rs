@@ -9,7 +9,8 @@
 //! Rules
 //! 1. An interrupt, a failure of the disk, or a kill costs the cell that was being measured, nothing else. The same command
 //!    with `--resume` goes on with the first cell that has no line.
-//! 2. A resumed run must be the same run: same variants, steps, rounds, scale and seed, as its plan says.
+//! 2. A resumed run must be the same run: same commit, variants with their versions and settings, steps, scripts, rounds, scale and
+//!    seed, as its plan says.
 //! 3. A contestant that is not installed is left out, with a note that says how to get it. Without any there is no run.
 //! 4. Tables are made when a contestant is first measured, not before: a run that ends early has not made all of them.
 
@@ -23,6 +24,7 @@ use crate::error;
 use crate::measure::machine;
 use crate::record::{self, Cell, FORMAT, Figure, Line, Measured, Plan, Point};
 use crate::report;
+use crate::server::fio;
 use crate::server::{Equal, Found, Home, Prepared, Product, Running, Subject};
 use base::{Error, Result};
 use std::collections::BTreeSet;
@@ -30,6 +32,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How large the file is that the disk is measured with.
+const DISK_MIB: u32 = 64;
+/// How long each of its figures takes.
+const DISK_SECONDS: u32 = 1;
 
 /// How a run is to be done.
 pub struct Order<'a> {
@@ -96,11 +103,18 @@ pub fn run(order: &Order<'_>, interrupt: &AtomicBool) -> Result<End> {
         ..plan(&design, order, &entries, notes)
     };
     let _alone = record::hold(&path)?;
-    let (plan, done) = if order.resume { resumed(&path, plan)? } else { (plan, BTreeSet::new()) };
+    let (mut plan, done) = if order.resume { resumed(&path, plan, order.seed)? } else { (plan, BTreeSet::new()) };
+    let home = Arc::new(Home::new(order.work.as_deref())?);
     if !order.resume {
+        if design.disk {
+            eprintln!("measuring the disk");
+            match fio::measure(&home, DISK_MIB, DISK_SECONDS) {
+                Ok(disk) => plan.disk = Some(disk),
+                Err(error) => plan.notes.push(format!("the disk was not measured: {}", sentence(&error))),
+            }
+        }
         record::append(&path, &Line::Plan(Box::new(plan.clone())))?;
     }
-    let home = Arc::new(Home::new(order.work.as_deref())?);
     let cells = u64::from(plan.rounds) * (layouts.len() * design.steps.len() * entries.len()) as u64;
     let mut failed = 0;
     let mut progress = Progress::new(cells, done.len() as u64);
@@ -130,9 +144,18 @@ pub fn run(order: &Order<'_>, interrupt: &AtomicBool) -> Result<End> {
                         Ok(measured) => (None, Some(measured)),
                         Err(error) => (Some(sentence(&error)), None),
                     };
-                    let run = plan.run.clone();
-                    let layout = layout.name().to_string();
-                    let cell = Cell { run, variant: name, layout, x: step.x, round, began, seed, failure, measured };
+                    let cell = Cell {
+                        run: plan.run.clone(),
+                        variant: name,
+                        layout: layout.name().into(),
+                        x: step.x,
+                        round,
+                        began,
+                        seed,
+                        threads: layout.driver_threads().min(step.clients),
+                        failure,
+                        measured,
+                    };
                     record::append(&path, &Line::Cell(Box::new(cell)))?;
                 }
             }
@@ -226,6 +249,11 @@ fn plan(design: &Design, order: &Order<'_>, entries: &[Entry], notes: Vec<String
         layouts: Vec::new(),
         rounds: design.rounds,
         seconds: design.seconds,
+        warm_up: design.warm_up,
+        scripts: design.workload.scripts.iter().map(|script| (script.name.clone(), script.text.clone())).collect(),
+        defines: design.defines.clone(),
+        setup: design.workload.schema.clone(),
+        disk: None,
         seed: order.seed.unwrap_or_else(|| fastrand::u64(..1 << 53)),
         baseline: if there(&design.baseline) { design.baseline.clone() } else { names[0].clone() },
         ceiling: there(&ceiling).then_some(ceiling),
@@ -265,15 +293,14 @@ fn point(design: &Design, step: &Step) -> Point {
             protocol: design.protocol.name().into(),
             clients: step.clients,
             idle: step.idle,
-            threads: design.layouts.iter().map(|layout| layout.driver_threads()).max().unwrap_or(1),
             pace: step.pace.to_string(),
             reconnect: design.workload.reconnect,
         },
     }
 }
 
-/// The last run of a file, if it is the one that was planned, and its cells that have a line.
-fn resumed(path: &Path, now: Plan) -> Result<(Plan, BTreeSet<Place>)> {
+/// The last run of a file, if it is the one that was planned, with that seed if one was given, and its cells that have a line.
+fn resumed(path: &Path, now: Plan, seed: Option<u64>) -> Result<(Plan, BTreeSet<Place>)> {
     let nothing = || error::usage(format!("there is no run to go on with in {}", path.display()));
     let lines = record::read(path).map_err(|error| if path.exists() { error } else { nothing() })?;
     let last = lines.iter().rev().find_map(|line| match line {
@@ -281,21 +308,29 @@ fn resumed(path: &Path, now: Plan) -> Result<(Plan, BTreeSet<Place>)> {
         Line::Cell(_) => None,
     });
     let plan = last.ok_or_else(nothing)?;
-    let names = |plan: &Plan| plan.variants.iter().map(|variant| variant.name.clone()).collect::<Vec<_>>();
+    let load = |plan: &Plan| (plan.scripts.clone(), plan.defines.clone(), plan.setup.clone());
     let same = plan.points == now.points
         && plan.rounds == now.rounds
-        && plan.seconds == now.seconds
+        && (plan.seconds, plan.warm_up) == (now.seconds, now.warm_up)
         && plan.layouts == now.layouts
-        && names(&plan) == names(&now);
+        && plan.variants == now.variants
+        && load(&plan) == load(&now)
+        && seed.is_none_or(|seed| seed == plan.seed);
+    if plan.commit != now.commit {
+        return Err(error::usage(format!("the last run in {} is of commit {}", path.display(), plan.commit))
+            .detail(format!("This is commit {}, and what a run compares is measured with one.", now.commit))
+            .hint("Build that commit again, or leave out --resume to begin a new run."));
+    }
     if !same {
         return Err(error::usage(format!("the last run in {} was another one", path.display()))
             .detail(format!(
-                "It had {} variants, {} points, layouts {}, {} rounds of {} s.",
+                "It had {} variants, {} points, layouts {}, {} rounds of {} s, seed {}.",
                 plan.variants.len(),
                 plan.points.len(),
                 plan.layouts.join(", "),
                 plan.rounds,
-                plan.seconds
+                plan.seconds,
+                plan.seed
             ))
             .hint("Give the same options again, or leave out --resume to begin a new run."));
     }

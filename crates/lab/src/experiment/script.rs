@@ -33,6 +33,7 @@ fn design(scope: &Scope) -> Result<Design> {
         warm_up: 0.5,
         scale: 1,
         memory: false,
+        disk: false,
         charts: usual_charts(),
         expected: Vec::new(),
     }

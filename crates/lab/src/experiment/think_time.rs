@@ -49,6 +49,7 @@ fn design(scope: &Scope) -> Result<Design> {
         warm_up: 0.5,
         scale: 10,
         memory: false,
+        disk: false,
         charts: usual_charts(),
         expected,
     }

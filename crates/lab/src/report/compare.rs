@@ -136,11 +136,18 @@ fn differences(a: &Plan, b: &Plan) -> Table {
             ("disk", machine.disk.clone()),
             ("rounds", plan.rounds.to_string()),
             ("seconds", number::place(plan.seconds)),
+            ("seconds of warm-up", number::place(plan.warm_up)),
+            ("variables", format!("{:?}", plan.defines)),
             ("seed", plan.seed.to_string()),
         ]
     };
     for ((what, one), (_, other)) in facts(a).into_iter().zip(facts(b)) {
         row(what.into(), one, other);
+    }
+    for (name, text) in &a.scripts {
+        if b.scripts.get(name).is_some_and(|other| other != text) {
+            row(format!("script {name}"), "one".into(), "another".into());
+        }
     }
     for point in &a.points {
         if let Some(same) = b.points.iter().find(|other| other.x == point.x) {

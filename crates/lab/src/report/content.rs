@@ -11,6 +11,7 @@ use super::page::{Block, Group, Page, Prose, Table, plain, strong};
 use super::run::{Place, Run};
 use super::table;
 use crate::record::{Figure, Measured};
+use crate::server::fio::Disk;
 
 /// A series of seconds is drawn if it has more entries than this.
 const SECONDS_MIN: usize = 3;
@@ -168,33 +169,30 @@ fn differing(run: &Run<'_>) -> Option<Prose> {
 
 /// Each expectation with what came out.
 fn expectations(run: &Run<'_>) -> Table {
-    let head =
-        ["what", "where", "expected", "measured", "outcome", "source of the expectation"].map(String::from).to_vec();
+    let source = |index: usize| run.plan.expected.get(index).map(|expected| expected.source.as_str());
+    let common = source(0).filter(|first| run.plan.expected.iter().all(|expected| expected.source == *first));
+    let mut head = ["what", "where", "expected", "measured", "outcome"].map(String::from).to_vec();
+    if common.is_none() {
+        head.push("source".into());
+    }
     let rows = finding::expectations(run).into_iter().map(|checked| {
         let expected = checked.expected;
-        let what = match &expected.against {
-            Some(against) => {
-                format!("{} ({}: {} beside {against})", expected.what, expected.figure.label(), expected.variant)
-            }
-            None => format!("{} ({}: {})", expected.what, expected.figure.label(), expected.variant),
-        };
         let outcome = match checked.outcome {
             Outcome::Met => "met".to_string(),
-            Outcome::NotClear => "not clear: only the interval reaches the range".into(),
-            Outcome::Differs(direction) => format!("DIFFERS: {direction} what was expected"),
+            Outcome::NotClear => "not clear".into(),
+            Outcome::Differs(direction) => format!("DIFFERS: {direction}"),
             Outcome::Unknown(reason) => format!("no verdict: {reason}"),
         };
-        vec![
-            what,
-            name(run, checked.place),
-            finding::range(expected),
-            checked.measured,
-            outcome,
-            expected.source.clone(),
-        ]
+        let place = name(run, checked.place);
+        let mut row = vec![expected.what.clone(), place, finding::range(expected), checked.measured, outcome];
+        if common.is_none() {
+            row.push(expected.source.clone());
+        }
+        row
     });
+    let source = common.map_or_else(String::new, |source| format!(" (from: {source})"));
     Table {
-        caption: "What was expected before the run, and what came out".into(),
+        caption: format!("What was expected before the run{source}, and what came out"),
         head,
         rows: rows.collect(),
         figures: false,
@@ -237,11 +235,27 @@ fn charts(run: &Run<'_>) -> Vec<Group> {
         let charts: Vec<Chart> = (0..run.plan.layouts.len()).map(chart).filter(|chart| !chart.is_empty()).collect();
         if !charts.is_empty() {
             let better = if wanted.figure.less_is_better() { "Less is better." } else { "More is better." };
-            groups.push(Group { title: wanted.title.clone(), note: better.into(), charts });
+            let disk = run
+                .plan
+                .disk
+                .filter(|_| wanted.figure == Figure::Throughput)
+                .map(|disk| format!(" {}", flushes(&disk)));
+            let note = format!("{better}{}", disk.unwrap_or_default());
+            groups.push(Group { title: wanted.title.clone(), note, charts });
         }
     }
     groups.extend(seconds(run, &styles));
     groups
+}
+
+/// What the disk does for commits, in a sentence.
+fn flushes(disk: &Disk) -> String {
+    format!(
+        "The disk alone, by fio, does {} flushed writes of 8 KiB a second one after the other, a flush taking {} µs in the median; \
+         several clients can share one.",
+        number::figure(disk.flushed_writes),
+        number::figure(disk.flush_p50_us)
+    )
 }
 
 /// A point's place, and what is written below it: its number where the label has it anyway, else the label.
@@ -312,7 +326,7 @@ fn figures(run: &Run<'_>) -> Vec<Block> {
         for point in 0..run.plan.points.len() {
             let place = Place { layout: index, point };
             blocks.push(Block::Heading(4, format!("{layout}, {}", run.plan.points[point].label)));
-            blocks.push(Block::Text(vec![plain(load(run, point))]));
+            blocks.push(Block::Text(vec![plain(load(run, place))]));
             match table::at(run, place) {
                 Some(table) => blocks.push(Block::Table(table)),
                 None => blocks.push(Block::Text(vec![plain("Nothing was measured here.")])),
@@ -323,20 +337,23 @@ fn figures(run: &Run<'_>) -> Vec<Block> {
 }
 
 /// A load in words.
-fn load(run: &Run<'_>, point: usize) -> String {
-    let load = &run.plan.points[point].load;
+fn load(run: &Run<'_>, place: Place) -> String {
+    let load = &run.plan.points[place.point].load;
+    let threads = match run.threads(place) {
+        0 => String::new(),
+        count => format!(", {} in the driver", plural(count as usize, "thread")),
+    };
     let idle = if load.idle > 0 {
         format!(" beside {} that do nothing", plural(load.idle as usize, "connection"))
     } else {
         String::new()
     };
     format!(
-        "Workload {}, scale {}, protocol {}, {}{idle}, {} in the driver, pace {}{}.",
+        "Workload {}, scale {}, protocol {}, {}{idle}{threads}, pace {}{}.",
         load.workload,
         number::count(load.scale.into()),
         load.protocol,
         plural(load.clients as usize, "client"),
-        plural(load.threads as usize, "thread"),
         load.pace,
         if load.reconnect { ", a connection for each transaction" } else { "" },
     )
@@ -382,6 +399,10 @@ fn reading(run: &Run<'_>) -> Vec<Prose> {
         "Machine: what all processors did, in percent (usr, sys: programs and kernel; wio: idle, waiting for the disk; \
          stolen: taken by the hypervisor). “Others” is the part of usr and sys that neither server nor driver used."
             .to_string(),
+        "An expectation is met where the figure lies in its range, and not clear where only the figure's interval reaches it."
+            .to_string(),
+        "Context switches of processes and threads that ended meanwhile are not known: where each connection has its own, and          connections come and go, what is given is the least that there were."
+            .to_string(),
         "Fairness is Jain's index over clients: 1 where all were served the same, 1/n where one of n had everything."
             .to_string(),
     ]
@@ -402,6 +423,15 @@ fn settings(run: &Run<'_>) -> Vec<Block> {
     let head = ["variant", "product", "version", "role"].map(String::from).to_vec();
     let table = Table { caption: "Variants".into(), head, rows: rows.collect(), figures: false };
     let mut blocks = vec![Block::Table(table)];
+    if let Some(disk) = &run.plan.disk {
+        let reads = format!(
+            " It reads {} random blocks of 8 KiB a second one at a time, {} with 32 at a time, and {} MB a second in sequence.",
+            number::figure(disk.random_reads_1),
+            number::figure(disk.random_reads_32),
+            number::figure(disk.sequential_mb)
+        );
+        blocks.push(Block::Text(vec![plain(flushes(disk)), plain(reads)]));
+    }
     for variant in &run.plan.variants {
         if variant.settings.is_empty() {
             continue;

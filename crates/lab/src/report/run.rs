@@ -98,6 +98,12 @@ impl<'a> Run<'a> {
         rounds.filter_map(|(round, cell)| Some((*round, cell.measured.as_ref()?)))
     }
 
+    /// How many threads the driver had at a place; 0 where no cell says it.
+    pub fn threads(&self, place: Place) -> u32 {
+        let cells = self.cells.iter().filter(|((of, _), _)| *of == place).flat_map(|(_, rounds)| rounds.values());
+        cells.map(|cell| cell.threads).max().unwrap_or(0)
+    }
+
     /// A figure of a variant at a place, by round.
     pub fn figures(&self, place: Place, variant: usize, figure: Figure) -> BTreeMap<u32, f64> {
         self.measured(place, variant).filter_map(|(round, cell)| Some((round, figure.of(cell)?))).collect()

@@ -80,7 +80,6 @@ pub fn clients(count: u32) -> Point {
             protocol: "named".into(),
             clients: count,
             idle: 0,
-            threads: 1,
             pace: "closed".into(),
             reconnect: false,
         },
@@ -114,6 +113,11 @@ pub fn plan(experiment: &str, variants: Vec<Variant>, points: Vec<Point>) -> Pla
         layouts: ["one", "split", "free"].map(String::from).to_vec(),
         rounds: 5,
         seconds: 5.0,
+        warm_up: 0.5,
+        scripts: BTreeMap::new(),
+        defines: Vec::new(),
+        setup: Vec::new(),
+        disk: None,
         seed: 42,
         charts: vec![
             chart("Throughput", Figure::Throughput),
@@ -172,6 +176,7 @@ impl Synthetic {
                             round,
                             began: "2026-11-22T04:20:00Z".into(),
                             seed: chance.u64(..),
+                            threads: if layout == 2 { 2 } else { 1 },
                             failure: measured
                                 .is_none()
                                 .then(|| "the server ended: <exit status 1> & no log".to_string()),
