@@ -114,7 +114,9 @@ fn a_server_that_is_not_there_or_goes_away_ends_the_load() {
         }
     })
     .unwrap_err();
-    assert!(error.message().contains("no server at"), "{}", error.message());
+    // The last one may still have been in the queue of those that wanted to connect.
+    let told = ["no server at", "it closed the connection"].iter().any(|words| error.message().contains(words));
+    assert!(told, "{}", error.message());
     let error = driver::run(&address, &long, &AtomicBool::new(false), |_| {}).unwrap_err();
     assert!(error.message().contains("no server at") && error.hint_text().is_some(), "{}", error.message());
 }

@@ -24,6 +24,9 @@ pub fn page(run: &Run<'_>) -> Page {
     blocks.extend(summary(run));
     if !run.plan.expected.is_empty() {
         blocks.push(Block::Heading(2, "Expected and measured".into()));
+        if let Some(source) = common_source(run) {
+            blocks.push(Block::Text(vec![plain(format!("Source of all expectations: {source}."))]));
+        }
         blocks.push(Block::Table(expectations(run)));
     }
     let charts = charts(run);
@@ -167,10 +170,16 @@ fn differing(run: &Run<'_>) -> Option<Prose> {
     Some(text)
 }
 
+/// Where all expectations come from, if that is one place.
+fn common_source<'a>(run: &Run<'a>) -> Option<&'a str> {
+    let plan = run.plan;
+    let first = plan.expected.first()?.source.as_str();
+    plan.expected.iter().all(|expected| expected.source == first).then_some(first)
+}
+
 /// Each expectation with what came out.
 fn expectations(run: &Run<'_>) -> Table {
-    let source = |index: usize| run.plan.expected.get(index).map(|expected| expected.source.as_str());
-    let common = source(0).filter(|first| run.plan.expected.iter().all(|expected| expected.source == *first));
+    let common = common_source(run);
     let mut head = ["what", "where", "expected", "measured", "outcome"].map(String::from).to_vec();
     if common.is_none() {
         head.push("source".into());
@@ -190,9 +199,8 @@ fn expectations(run: &Run<'_>) -> Table {
         }
         row
     });
-    let source = common.map_or_else(String::new, |source| format!(" (from: {source})"));
     Table {
-        caption: format!("What was expected before the run{source}, and what came out"),
+        caption: "What was expected before the run, and what came out".into(),
         head,
         rows: rows.collect(),
         figures: false,
