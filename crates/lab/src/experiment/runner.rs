@@ -256,7 +256,8 @@ fn plan(design: &Design, order: &Order<'_>, entries: &[Entry], notes: Vec<String
         disk: None,
         seed: order.seed.unwrap_or_else(|| fastrand::u64(..1 << 53)),
         baseline: if there(&design.baseline) { design.baseline.clone() } else { names[0].clone() },
-        ceiling: there(&ceiling).then_some(ceiling),
+        // Where all are ceilings, none is the others'.
+        ceiling: (there(&ceiling) && entries.iter().any(|entry| !answers_only(&entry.subject))).then_some(ceiling),
         charts: design.charts.clone(),
         expected: expected
             .filter(|e| there(&e.variant) && e.against.as_ref().is_none_or(there))
@@ -347,6 +348,11 @@ fn cell_seed(seed: u64, round: u32, step: &Step) -> u64 {
     fastrand::Rng::with_seed(mixed).u64(..1 << 53)
 }
 
+/// Whether it answers without tables.
+fn answers_only(subject: &Subject) -> bool {
+    matches!(subject.product, Product::GearboxLimit { .. } | Product::Bare { .. })
+}
+
 fn views_of(product: &Product) -> Views {
     match product {
         Product::Gearbox { .. } => Views::Gearbox,
@@ -370,7 +376,7 @@ fn one(
     interrupt: &AtomicBool,
     progress: &Progress,
 ) -> Result<Measured> {
-    let answers_only = matches!(entry.subject.product, Product::GearboxLimit { .. } | Product::Bare { .. });
+    let answers_only = answers_only(&entry.subject);
     if entry.prepared.is_none() {
         entry.prepared = Some(entry.found.prepare(home)?);
     }
