@@ -148,7 +148,7 @@ fn a_statement_that_cannot_be_prepared_is_not_called_a_connection() {
 
 #[test]
 fn with_a_connection_for_each_transaction_a_refusal_counts_under_its_own_state() {
-    let toy = Toy::start(Manner { connections_max: 200, ..Manner::default() });
+    let toy = Toy::start(Manner { connections_max: 20, ..Manner::default() });
     let window = Duration::from_millis(300);
     let error = match run(&toy, &Load { reconnect: true, idle: 0, window, ..load(SELECT) }) {
         Ok(report) => {
