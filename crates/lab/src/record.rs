@@ -61,6 +61,9 @@ pub struct Plan {
     pub commit: String,
     /// What it runs on.
     pub machine: Machine,
+    /// What one send and one receive over loopback cost when the run began, in microseconds: no driver needs less for a request.
+    #[serde(default)]
+    pub exchange_us: Option<f64>,
     /// A heading for people.
     pub title: String,
     /// What the experiment is to find out, in a sentence or two.
@@ -241,7 +244,7 @@ pub struct Measured {
     pub latency: Latency,
     /// Time from the beginning of a connection to its first answer.
     pub connecting: Option<Latency>,
-    /// By how much the driver itself was late; not contained in `latency`.
+    /// By how much the driver began late; not contained in `latency`.
     pub own_delay: Latency,
     /// The histogram behind `latency`, in microseconds: HdrHistogram V2, compact, base64.
     pub histogram: String,

@@ -174,6 +174,11 @@ impl Client {
         }
     }
 
+    /// Where its random choices come from: its own, so that they do not depend on who is served first.
+    pub fn random(&mut self) -> &mut fastrand::Rng {
+        &mut self.frame.rng
+    }
+
     /// Whether it is connected and has nothing to do.
     pub fn is_free(&self) -> bool {
         self.state == State::Resting

@@ -12,7 +12,9 @@
 //! 1. Everything that is drawn at random follows from the load's seed: clients make the same choices in the same order
 //!    again, whatever the server does.
 //! 2. Nothing on the way of a request allocates, locks or looks at more than one client.
-//! 3. The driver's own lateness is never in the server's times: it is counted apart, and so is the driver's CPU.
+//! 3. By how much the driver began late is never in the server's times: it is counted apart, and so is the driver's CPU. What it
+//!    cannot know is for how long an answer lay in its socket while it was busy with others: that is bounded by a batch of
+//!    events, counts as the server's, and is why a saturated driver gives no verdict.
 //! 4. A load ends with an error where the server is gone; errors that a server answers are counted.
 //!
 //! The life of a load: [`run`] starts the threads, each connects its clients; when all are there, the window is set

@@ -245,7 +245,7 @@ impl<'a> Thread<'a> {
         let begin = self.clock.now();
         self.arrivals = rate.map(|per_second| Arrivals::new(per_second, begin, self.random.u64(..)));
         for number in 0..self.working {
-            match self.pace.think(&mut self.random) {
+            match self.pace.think(self.clients[number].random()) {
                 // The first time is drawn from zero, so that the crowd does not begin in step.
                 Some(_) => {
                     let Pace::Think { most, .. } = self.pace else { unreachable!("only who thinks has a time") };
@@ -382,7 +382,7 @@ impl<'a> Thread<'a> {
         if self.arrivals.is_some() {
             self.free.push_back(number);
         } else {
-            let think = self.pace.think(&mut self.random).unwrap_or_default();
+            let think = self.pace.think(self.clients[number].random()).unwrap_or_default();
             self.timers.push(Reverse((now + think.as_nanos() as u64, number)));
         }
         Ok(())
@@ -429,7 +429,7 @@ impl<'a> Thread<'a> {
             self.free.push_back(number);
             return self.serve_arrivals(seen);
         }
-        match self.pace.think(&mut self.random) {
+        match self.pace.think(self.clients[number].random()) {
             Some(time) => {
                 self.timers.push(Reverse((seen + time.as_nanos() as u64, number)));
                 Ok(())

@@ -8,7 +8,7 @@
 //!
 //! Rules
 //! 1. An interrupt, a failure of the disk, or a kill costs the cell that was being measured, nothing else. The same command
-//!    with `--resume` goes on with the first cell that has no line.
+//!    with `--resume` goes on with the cells that have no measurement.
 //! 2. A resumed run must be the same run: same commit, variants with their versions and settings, steps, scripts, rounds, scale and
 //!    seed, as its plan says.
 //! 3. A contestant that is not installed is left out, with a note that says how to get it. Without any there is no run.
@@ -21,7 +21,7 @@ use super::views::Views;
 use super::{Experiment, design::Layout};
 use crate::driver::Session;
 use crate::error;
-use crate::measure::machine;
+use crate::measure::{exchange, machine};
 use crate::record::{self, Cell, FORMAT, Figure, Line, Measured, Plan, Point};
 use crate::report;
 use crate::server::fio;
@@ -241,6 +241,7 @@ fn plan(design: &Design, order: &Order<'_>, entries: &[Entry], notes: Vec<String
         run: format!("{date} {commit}"),
         commit,
         machine: record::Machine::this(&order.work.clone().unwrap_or_else(std::env::temp_dir)),
+        exchange_us: exchange::cost_us().ok().map(|cost| (cost * 100.0).round() / 100.0),
         title: design.title.into(),
         question: design.question.into(),
         axis: design.axis.into(),
@@ -336,7 +337,10 @@ fn resumed(path: &Path, now: Plan, seed: Option<u64>) -> Result<(Plan, BTreeSet<
             .hint("Give the same options again, or leave out --resume to begin a new run."));
     }
     let cells = lines.iter().filter_map(|line| match line {
-        Line::Cell(cell) if cell.run == plan.run => Some(place(cell.round, &cell.layout, cell.x, &cell.variant)),
+        // What failed is tried again.
+        Line::Cell(cell) if cell.run == plan.run && cell.measured.is_some() => {
+            Some(place(cell.round, &cell.layout, cell.x, &cell.variant))
+        }
         _ => None,
     });
     Ok((plan.clone(), cells.collect()))

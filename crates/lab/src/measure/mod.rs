@@ -17,6 +17,7 @@
 //! Only Linux is known here. A file of `/proc` that is not there, or that the lab may not read, counts as nothing: a process may
 //! end at any moment, so this is nothing to complain about.
 
+pub mod exchange;
 pub mod machine;
 pub mod memory;
 pub mod processes;

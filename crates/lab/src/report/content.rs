@@ -47,9 +47,15 @@ pub fn page(run: &Run<'_>) -> Page {
 /// Where and when, in one paragraph.
 fn origin(run: &Run<'_>) -> String {
     let (plan, machine) = (run.plan, &run.plan.machine);
+    let exchange = plan.exchange_us.map_or(String::new(), |cost| {
+        format!(
+            " One send and one receive over loopback cost {} µs: no driver needs less for a request.",
+            number::figure(cost)
+        )
+    });
     format!(
         "Experiment {}, run {}, begun {} at commit {}. {}, {} processors, {} MiB of memory, kernel {}, {}, data on {}. \
-         {} of {} s for each cell, seed {}.",
+         {} of {} s for each cell, seed {}.{exchange}",
         plan.experiment,
         plan.run,
         plan.date,
@@ -96,6 +102,19 @@ fn warnings(run: &Run<'_>) -> Vec<Block> {
              in the charts."
         );
         blocks.push(Block::Warning(vec![strong("Driver:"), plain(text)]));
+    }
+    let places = run.places().flat_map(|place| (0..run.plan.variants.len()).map(move |variant| (place, variant)));
+    let differs =
+        |cell: &Measured| cell.counted_by_server.is_some() && cell.counted_by_server != cell.counted_by_driver;
+    let differing = places.flat_map(|(place, variant)| run.measured(place, variant)).filter(|(_, cell)| differs(cell));
+    let differing = differing.count();
+    if differing > 0 {
+        let text = format!(
+            " In {} the server counted other transactions than the driver: somebody else used it, or one of the two is \
+             wrong.",
+            plural(differing, "cell")
+        );
+        blocks.push(Block::Warning(vec![strong("Counts:"), plain(text)]));
     }
     if !run.plan.notes.is_empty() {
         blocks

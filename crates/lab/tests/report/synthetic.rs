@@ -95,6 +95,7 @@ pub fn plan(experiment: &str, variants: Vec<Variant>, points: Vec<Point>) -> Pla
         run: "2026-11-22-16d8bf7".into(),
         date: "2026-11-22T04:20:00Z".into(),
         commit: "16d8bf7".into(),
+        exchange_us: Some(4.2),
         machine: Machine {
             cpu: "Example CPU @ 2.60 GHz".into(),
             cpus: 2,
