@@ -99,6 +99,8 @@ pub struct Tally {
     pub committed: u64,
     /// What the server counts as transactions too: statements that were prepared ahead.
     pub prepared: u64,
+    /// Connections, whenever they were made: some servers count logging in as a transaction.
+    pub logins: u64,
     /// The window, by the load's clock; nothing is in it until both are set.
     pub window: (u64, u64),
 }
@@ -116,6 +118,7 @@ impl Tally {
             seconds: Vec::new(),
             committed: 0,
             prepared: 0,
+            logins: 0,
             window: (u64::MAX, u64::MAX),
         }
     }
@@ -339,6 +342,7 @@ impl Client {
                 if let Some(error) = &self.answer.error {
                     return Err(refused(shared, &error.state, &error.message));
                 }
+                tally.logins += 1;
                 if tally.counts(seen) {
                     tally.connects += 1;
                     tally.connecting.add(seen.saturating_sub(self.connect_began));

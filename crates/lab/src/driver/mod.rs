@@ -122,6 +122,8 @@ pub struct Report {
     pub committed: u64,
     /// What the server counts as transactions beside those: statements that were prepared ahead.
     pub prepared: u64,
+    /// Connections, whenever they were made: some servers count logging in as a transaction.
+    pub logins: u64,
 }
 
 /// Runs a load against a server; `at` is called at each [`Moment`], from this thread. A window that `interrupt` cuts
@@ -312,6 +314,7 @@ fn add_up(load: &Load, reports: Vec<ThreadReport>) -> Report {
         report.connects += tally.connects;
         report.committed += tally.committed;
         report.prepared += tally.prepared;
+        report.logins += tally.logins;
         for (state, (count, message)) in tally.failed {
             report.failed.entry(state).or_insert((0, message)).0 += count;
         }

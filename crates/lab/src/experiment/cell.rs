@@ -103,12 +103,15 @@ pub fn measure(
         return Err(crate::error::server("the load ended before its window"));
     };
     drop(reader);
-    let others = report.prepared + asked.load(Relaxed);
     let counted = match counted {
-        Some(before) => views::counted_since(before, views, address, report.committed + others)?,
+        Some(before) => {
+            let readers = 1 + u64::from(design.memory);
+            let others = report.prepared + asked.load(Relaxed) + before.login() * (report.logins + readers);
+            let count = views::counted_since(before, views, address, report.committed + others)?;
+            count.map(|count| count.saturating_sub(others))
+        }
         None => None,
     };
-    let counted = counted.map(|count| count.saturating_sub(others));
     check(design, running, &checks, report.committed)?;
     let series = with_transactions(series, &report.seconds, report.window.as_secs_f64());
     let server = end.0.since(&begin.0);

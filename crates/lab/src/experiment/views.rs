@@ -97,6 +97,13 @@ pub struct Count {
     each: u64,
 }
 
+impl Count {
+    /// How many transactions logging in is: a reading is a login and one question.
+    pub fn login(&self) -> u64 {
+        self.each.saturating_sub(1)
+    }
+}
+
 /// Reads the server's count of transactions before a load.
 pub fn count(views: Views, address: &Address) -> Result<Option<Count>> {
     let (Some(first), Some(last)) = (commits(views, address)?, commits(views, address)?) else { return Ok(None) };
