@@ -39,13 +39,10 @@ pub fn binary(asked: Option<PathBuf>, profile: Profile) -> Outcome<PathBuf> {
     if let Some(path) = asked {
         return path.canonicalize().map_err(|error| format!("--binary {}: {error}", path.display()));
     }
-    let mut words = vec!["build", "--package", "server", "--bin", "gearbox"];
-    let folder = match profile {
-        Profile::Dev => "debug",
-        Profile::Release => {
-            words.push("--release");
-            "release"
-        }
+    let (words, folder) = match profile {
+        // Exactly what `cargo test --workspace` builds: alone, the server's dependencies would have other features, and be built again.
+        Profile::Dev => (vec!["build", "--workspace", "--bins", "--tests"], "debug"),
+        Profile::Release => (vec!["build", "--package", "server", "--bin", "gearbox", "--release"], "release"),
     };
     let status = cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
