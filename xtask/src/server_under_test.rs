@@ -15,10 +15,12 @@
 use crate::model::Settings;
 use crate::process::{self, Process, SharedObjects};
 use crate::{Outcome, tree};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::fs::File;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a start, and a stop, may take.
@@ -253,9 +255,20 @@ fn eventually_none<T>(list: impl Fn() -> Vec<T>) -> Vec<T> {
     }
 }
 
+/// A port that nobody listens on, below those that the system gives to clients. The probe binds it without listening: a probe
+/// that listens would live on in whatever another thread forks at this moment, and answer clients in the server's place.
 fn free_port() -> Outcome<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("no free port: {error}"))?;
-    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let begin = std::process::id().wrapping_mul(61);
+    for _ in 0..5_000 {
+        let port = (5_000 + begin.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 5_000) as u16;
+        let probe = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+        let probe = probe.map_err(|error| format!("no socket: {error}"))?;
+        if bind(&probe, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err("no port between 5000 and 9999 is free".into())
 }
 
 #[cfg(test)]
@@ -264,6 +277,7 @@ mod tests {
 
     use super::*;
     use crate::model::MODELS;
+    use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt;
     use std::sync::Mutex;
 

@@ -13,7 +13,7 @@ use kernel::session::{End, Next, Service, Session};
 use kernel::wait::Event;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::ptr::NonNull;
@@ -113,7 +113,7 @@ struct Server {
 
 impl Server {
     fn start(model: (&str, &str), io: &str, directory: &Path) -> Server {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+        let port = testkit::ports::free_port();
         let description = format!("{} {} {io} {port} {}", model.0, model.1, directory.display());
         let mut child = Command::new(std::env::current_exe().expect("this program"))
             .env(VARIABLE, description)

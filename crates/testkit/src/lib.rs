@@ -7,6 +7,7 @@
 //! | [`ledger`] | another one, which keeps values on disk |
 //! | [`loads`] | what a seed runs: which of them, in which model |
 //! | [`history`] | what clients asked and were told, and when |
+//! | [`ports`] | ports for servers that a test starts |
 //! | [`register`] | a checker: is there an order of a register's operations that explains what everybody saw? |
 
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@
 pub mod history;
 pub mod ledger;
 pub mod loads;
+pub mod ports;
 pub mod register;
 pub mod sim;
 pub mod tally;

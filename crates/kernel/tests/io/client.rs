@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use testkit::ports::free_port;
 
 /// The six models: engine, sessions.
 pub const MODELS: [(&str, &str); 6] = [
@@ -23,19 +24,6 @@ pub struct Server {
     port: u16,
     pub directory: PathBuf,
     keep: bool,
-}
-
-/// A port that nobody listens on, below those that the system gives to clients, of which there are many here.
-fn free_port() -> u16 {
-    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let begin = std::process::id() * 61;
-    loop {
-        let next = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let port = (10_000 + begin.wrapping_add(next) % 9_000) as u16;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 impl Server {

@@ -7,18 +7,18 @@
 //!    and leaves no process and no semaphore set. Dropping a server ends it in any case.
 
 use super::service::TestService;
-use super::{Client, eventually, procs, runner};
+use super::{Client, eventually, procs};
 use kernel::Config;
 use kernel::config::{EngineKind, IoMethod, Primitive, Sessions};
 use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+use testkit::ports::free_port;
 
 /// Set in the environment of a server: how it is set up.
 pub const VARIABLE: &str = "GEARBOX_PROOF_SERVER";
@@ -127,19 +127,6 @@ pub struct Server {
     ready: Mutex<Receiver<()>>,
     /// The semaphore sets that it has made.
     sets: Mutex<Vec<i32>>,
-}
-
-/// A port below those that the system gives to clients, which nobody listens on. Each lane has a range of its own.
-fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let begin = std::process::id() * 61;
-    let first = 20_000 + runner::lane() * 6_000;
-    loop {
-        let port = (first + (begin + NEXT.fetch_add(1, SeqCst)) % 6_000) as u16;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 impl Server {

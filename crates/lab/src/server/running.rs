@@ -22,10 +22,11 @@ use crate::address::{Address, Wire};
 use crate::error::{self, OfFile};
 use crate::measure::processes::{MARK, Tree};
 use base::{Error, Result};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
@@ -334,11 +335,15 @@ fn greet(address: &Address) -> std::io::Result<()> {
     }
 }
 
+/// A port that nobody listens on. The probe binds it without listening: a probe that listens would live on in whatever another
+/// thread forks at this moment, and answer clients in the server's place.
 fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)));
-    let port =
-        listener.and_then(|listener| listener.local_addr()).map_err(|error| error::system("a free port", error))?;
-    Ok(port.port())
+    let found = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).and_then(|socket| {
+        bind(&socket, &local(0))?;
+        getsockname(&socket)
+    });
+    let address = found.and_then(SocketAddr::try_from).map_err(|error| error::system("a free port", error))?;
+    Ok(address.port())
 }
 
 /// The words that raise the number of files a server may have open, where that is needed and allowed.

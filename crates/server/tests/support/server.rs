@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use testkit::ports::free_port;
 
 /// An execution model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,10 +42,6 @@ pub struct Server {
 }
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
 
 impl Server {
     /// Starts a server with two engines; `moving` resumes every session on another engine at every request.

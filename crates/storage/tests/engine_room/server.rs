@@ -4,13 +4,14 @@ use crate::support::service::StorageService;
 use kernel::Config;
 use kernel::config::{EngineKind, IoMethod, Primitive, Sessions};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+use testkit::ports::free_port;
 
 /// Set in the environment of a server: how it is set up.
 pub const VARIABLE: &str = "GEARBOX_STORAGE_SERVER";
@@ -140,17 +141,6 @@ pub struct Server {
     pub log: PathBuf,
     lines: Receiver<String>,
     setup: Setup,
-}
-
-fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let begin = std::process::id() * 37;
-    loop {
-        let port = (20_000 + (begin + NEXT.fetch_add(1, SeqCst)) % 12_000) as u16;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 impl Server {
