@@ -147,20 +147,21 @@ fn try_update(
 ) -> Result<Found> {
     let pinned = storage.pool.pin(page(rel, key))?;
     let mut page = pinned.write();
-    let mut visible = None;
+    // Each version is judged once: a commit that becomes durable meanwhile would make of a version that somebody is ending one that
+    // has been ended, which nobody may change.
+    let mut newest = None;
     for (slot, version) in HeapPage::new(&page).versions() {
-        let newest =
-            matches!(storage.transactions.claim(&version, snapshot, xid, &[]), Claim::Free | Claim::Busy { .. });
-        if newest && is_committed_or_own(storage, &version, xid) {
-            visible = Some(slot);
+        let claim = storage.transactions.claim(&version, snapshot, xid, &[]);
+        if matches!(claim, Claim::Free | Claim::Busy { .. }) && is_committed_or_own(storage, &version, xid) {
+            newest = Some((slot, claim));
         }
     }
-    let Some(old_slot) = visible else { return Ok(Found::None) };
-    let heap = HeapPage::new(&page);
-    let version = heap.version(old_slot).expect("just seen");
-    if let Claim::Busy { xid, .. } = storage.transactions.claim(&version, snapshot, xid, &[]) {
+    let Some((old_slot, claim)) = newest else { return Ok(Found::None) };
+    if let Claim::Busy { xid, .. } = claim {
         return Ok(Found::Wait(xid));
     }
+    let heap = HeapPage::new(&page);
+    let version = heap.version(old_slot).expect("just seen");
     let Some(value) = change(value_of(version.row())?) else {
         let record = HeapDelete { page: pinned.id(), slot: old_slot };
         buffer::log(room, xid, 0, &record, [&mut page], |[bytes]| record.apply(xid, bytes))?;
