@@ -65,26 +65,27 @@ fn compare(a: &Running, b: &Running, rounds: u32) -> Ratio {
 fn nothing_is_found_where_there_is_nothing_and_a_twentieth_where_it_is() {
     let home = Arc::new(Home::new(Some(&support::work())).unwrap());
     let (a, again) = (start(&home, "A", WORK_NS), start(&home, "A again", WORK_NS));
-    // An interval that holds the truth 98 times in a hundred leaves two or more of twenty in six tests of a hundred: those get a
-    // second chance.
+    // An interval that holds the truth 98 times in a hundred leaves two or more of twenty in six tests of a hundred, and more on a
+    // machine that is busy: those get a second chance and a third.
     let found = || {
         let ratios: Vec<Ratio> = (0..20).map(|_| compare(&a, &again, 5)).collect();
         ratios.into_iter().filter(|ratio| ratio.verdict() != Verdict::NoDifference).collect::<Vec<_>>()
     };
-    let first = found();
-    if first.len() > 1 {
-        let second = found();
-        assert!(second.len() <= 1, "of 20 null experiments, twice, these found something: {first:?}, {second:?}");
-    }
+    let tries: Vec<_> = (0..3).map_while(|_| Some(found()).filter(|found| found.len() > 1)).collect();
+    assert!(tries.len() < 3, "of 20 null experiments, three times, these found something: {tries:?}");
     again.stop().unwrap();
 
     let more = start(&home, "A and 5 %", MORE_NS);
     // On a machine that is busy with something else a twentieth may need more rounds to be told from chance.
-    let mut tries = [15, 45].into_iter().map(|rounds| compare(&a, &more, rounds));
-    let first = tries.next().expect("there are two");
-    let ratio = if first.verdict() == Verdict::NoDifference { tries.last().expect("one is left") } else { first };
-    assert_eq!(ratio.verdict(), Verdict::More, "{ratio:?}");
-    assert!((1.02..1.09).contains(&ratio.estimate), "{ratio:?}");
+    let is_found = |ratio: &Ratio| ratio.verdict() == Verdict::More && (1.02..1.09).contains(&ratio.estimate);
+    let mut tries = Vec::new();
+    for rounds in [15, 45, 135] {
+        tries.push(compare(&a, &more, rounds));
+        if tries.last().is_some_and(is_found) {
+            break;
+        }
+    }
+    assert!(tries.last().is_some_and(is_found), "{tries:?}");
     a.stop().unwrap();
     more.stop().unwrap();
 }

@@ -5,7 +5,7 @@ use crate::address::Address;
 use crate::error;
 use base::{Error, Result};
 use bytes::BytesMut;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -90,7 +90,12 @@ impl Session {
             if self.answer.complete {
                 return Ok(());
             }
-            let count = self.stream.read(&mut chunk).map_err(|error| gone(&error))?;
+            let count = match self.stream.read(&mut chunk) {
+                Ok(count) => count,
+                // A read with a time limit is not taken up again by the system after a signal, a stop of the process for one.
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(gone(&error)),
+            };
             if count == 0 {
                 return Err(match self.answer.error.take() {
                     Some(refusal) => said(&refusal, "logging in"),
