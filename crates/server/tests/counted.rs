@@ -1,5 +1,5 @@
-//! `pg_stat_database` counts transactions exactly, in each execution model: those of sessions that are gone, and of those that every
-//! request finds on another engine.
+//! What the views say, in each execution model: `pg_stat_database` counts transactions exactly, those of sessions that are gone too, and of
+//! those that every request finds on another engine; `pg_stat_activity` shows statements, prepared ones too.
 
 mod support;
 
@@ -57,5 +57,20 @@ fn each_transaction_counts_once() {
             }
             server.stop();
         }
+    }
+}
+
+#[test]
+fn a_prepared_statement_is_seen_with_its_text() {
+    for model in MODELS {
+        let server = Server::start(model, true);
+        let mut client = server.log_in("postgres", "", "postgres").unwrap();
+        let text = "SELECT query, $1::int4 FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+        let prepared = client.prepare(text).unwrap();
+        for round in 0..3 {
+            let row = client.query_one(&prepared, &[&round]).unwrap();
+            assert_eq!(row.get::<_, &str>(0), text, "{}", model.name());
+        }
+        server.stop();
     }
 }

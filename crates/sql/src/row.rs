@@ -20,6 +20,7 @@
 
 use crate::types::{Datum, Kind, stored};
 use base::{Error, Result, sqlstate};
+use smallvec::SmallVec;
 
 /// The most columns of a table: PostgreSQL's limit.
 pub const COLUMNS_MAX: usize = 1600;
@@ -42,10 +43,13 @@ pub struct Shape {
     place: u16,
 }
 
+/// The shapes of a table's columns; without an allocation for those of a small one.
+pub type Shapes = SmallVec<[Shape; 8]>;
+
 /// The shapes of a table's columns, in order.
-pub fn shapes(kinds: impl IntoIterator<Item = Kind>) -> Vec<Shape> {
+pub fn shapes(kinds: impl IntoIterator<Item = Kind>) -> Shapes {
     let mut place = Some(HEADER_BYTES);
-    let mut shapes = Vec::new();
+    let mut shapes = Shapes::new();
     for kind in kinds {
         let known = place.and_then(|place| u16::try_from(place).ok()).filter(|place| *place != NO_PLACE);
         shapes.push(Shape { kind, place: known.unwrap_or(NO_PLACE) });

@@ -80,14 +80,21 @@ kernel::shared! {
     }
 }
 
-fn set_text(length: &AtomicU32, words: &[AtomicU64], text: &str) {
-    let text = &text.as_bytes()[..text.floor_char_boundary(words.len() * 8)];
+fn set_text(length: &AtomicU32, words: &[AtomicU64], text: &[u8]) {
+    let text = cut(text, words.len() * 8);
     for (word, bytes) in words.iter().zip(text.chunks(8)) {
         let mut whole = [0; 8];
         whole[..bytes.len()].copy_from_slice(bytes);
         word.store(u64::from_le_bytes(whole), Relaxed);
     }
     length.store(text.len() as u32, Relaxed);
+}
+
+/// As much of a text as has room, up to the end of a character.
+fn cut(text: &[u8], room: usize) -> &[u8] {
+    let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let end = (0..=room.min(text.len())).rev().find(|&at| !is_inside(at));
+    &text[..end.unwrap_or(0)]
 }
 
 fn text(length: &AtomicU32, words: &[AtomicU64]) -> String {
@@ -156,9 +163,9 @@ impl Activity {
             row.address_high.store(high as u64, Relaxed);
             row.address_low.store(low as u64, Relaxed);
             row.port.store(port.into(), Relaxed);
-            set_text(&row.user_bytes, &row.user, user);
-            set_text(&row.query_bytes, &row.query, "");
-            set_text(&row.application_bytes, &row.application, "");
+            set_text(&row.user_bytes, &row.user, user.as_bytes());
+            set_text(&row.query_bytes, &row.query, b"");
+            set_text(&row.application_bytes, &row.application, b"");
             row.query_start.store(0, Relaxed);
             row.transaction_start.store(0, Relaxed);
             row.state_change.store(now as u64, Relaxed);
@@ -167,7 +174,7 @@ impl Activity {
     }
 
     /// A statement begins.
-    pub fn query(&self, session: SessionId, text: &str, now: i64) {
+    pub fn query(&self, session: SessionId, text: &[u8], now: i64) {
         self.write(session, |row| {
             set_text(&row.query_bytes, &row.query, text);
             row.query_start.store(now as u64, Relaxed);
@@ -209,12 +216,12 @@ impl Activity {
 
     /// The client calls itself so.
     pub fn application(&self, session: SessionId, name: &str) {
-        self.write(session, |row| set_text(&row.application_bytes, &row.application, name));
+        self.write(session, |row| set_text(&row.application_bytes, &row.application, name.as_bytes()));
     }
 
     /// The session is over.
     pub fn end(&self, session: SessionId) {
-        self.write(session, |row| set_text(&row.user_bytes, &row.user, ""));
+        self.write(session, |row| set_text(&row.user_bytes, &row.user, b""));
     }
 
     /// What a session does.
@@ -249,5 +256,21 @@ fn copy(row: &Row) -> Seen {
         user: text(&row.user_bytes, &row.user),
         application: text(&row.application_bytes, &row.application),
         query: text(&row.query_bytes, &row.query),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(cut(b"abc", 8), b"abc");
+        assert_eq!(cut(b"abcdefgh", 8), b"abcdefgh");
+        assert_eq!(cut(b"abcdefghi", 8), b"abcdefgh");
+        let text = "abcdefg\u{e9}";
+        assert_eq!(cut(text.as_bytes(), 8), b"abcdefg");
+        assert_eq!(cut(text.as_bytes(), 9), text.as_bytes());
+        assert_eq!(cut("\u{1f980}".as_bytes(), 3), b"");
     }
 }

@@ -178,14 +178,14 @@ impl Connection {
     fn answer(&mut self, session: &mut Session, env: &Environment<'_>, message: &Frontend<'_>) -> Result<Step> {
         match message {
             Frontend::Query(text) => {
-                self.begin(session, env, text);
+                self.begin(session, env, text.as_bytes());
                 let level = self.level(env);
                 self.sql.simple_query(env, text, &mut Answers::new(session, level))?;
                 session.shared().clear_deadline();
                 return Ok(Step::Ready);
             }
             Frontend::Parse(parse) => {
-                self.begin(session, env, parse.text);
+                self.begin(session, env, parse.text.as_bytes());
                 let types: Vec<u32> = parse.types().collect();
                 self.sql.parse(env, parse.name, parse.text, &types)?;
                 session.shared().clear_deadline();
@@ -243,7 +243,7 @@ impl Connection {
     }
 
     /// A statement begins: it may run for so long.
-    fn begin(&self, session: &mut Session, env: &Environment<'_>, text: &str) {
+    fn begin(&self, session: &mut Session, env: &Environment<'_>, text: &[u8]) {
         self.activity.query(session.shared().id(), text, clock::wall_us());
         arm(session, self.milliseconds(env, SettingId::StatementTimeout), Interrupt::StatementTimeout);
     }

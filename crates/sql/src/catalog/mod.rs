@@ -18,6 +18,7 @@
 
 pub mod codec;
 pub mod definition;
+pub mod lazy;
 pub mod provider;
 pub mod schema;
 pub mod store;
@@ -127,6 +128,7 @@ impl Catalogs {
 }
 
 /// The catalog as a statement sees it.
+#[derive(Clone)]
 pub struct Catalog<'c> {
     /// The system's own.
     pub catalogs: &'c Catalogs,
@@ -372,7 +374,7 @@ impl<'c> Catalog<'c> {
 }
 
 /// The number of the schema of that name.
-fn schema_in(definitions: &Definitions, name: &str) -> Option<Oid> {
+pub(crate) fn schema_in(definitions: &Definitions, name: &str) -> Option<Oid> {
     let builtin = schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0);
     builtin.or_else(|| definitions.schema_named(name))
 }

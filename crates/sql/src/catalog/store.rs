@@ -71,7 +71,7 @@ impl CatalogShared {
     }
 
     /// The version, if nobody is changing definitions right now.
-    fn settled(&self) -> Option<u64> {
+    pub(crate) fn settled(&self) -> Option<u64> {
         // In this order (rule 1); SeqCst pairs with `end`.
         let changing = self.words.changing.load(SeqCst);
         let version = self.words.version.load(SeqCst);

@@ -144,7 +144,7 @@ impl Exec<'_> {
         }
         if let Some(rows) = &mut state.rows {
             self.push(plan.record.order)?;
-            let mut row = self.stack.split_off(start);
+            let mut row = self.stack.drain(start..).collect::<Vec<_>>();
             for value in &mut row {
                 *value = self.memory.keep(*value, buffer)?;
             }

@@ -3,8 +3,9 @@
 //! Operations that the types cannot answer by themselves ([`Op::is_external`]) are answered here.
 
 use crate::catalog::definition::Rows;
+use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::system::cluster;
-use crate::catalog::{Catalog, schema, system};
+use crate::catalog::{schema, system};
 use crate::session::SettingsView;
 use crate::types::datetime::Style;
 use crate::types::op::Op;
@@ -30,7 +31,7 @@ pub struct SettingRequest {
 /// The surroundings of an execution.
 pub struct Around<'r> {
     /// What is known of tables.
-    pub catalog: &'r Catalog<'r>,
+    pub catalog: LazyCatalog<'r>,
     /// The session's settings.
     pub settings: &'r SettingsView<'r>,
     /// The settings that text forms depend on, and the transaction's time.
@@ -42,7 +43,7 @@ pub struct Around<'r> {
     /// The number that users see.
     pub number: u32,
     /// The name of the user.
-    pub user: &'r str,
+    pub user: &'r [u8],
     /// The name of the database.
     pub database: &'r str,
     /// When the server started.
@@ -62,13 +63,14 @@ impl Around<'_> {
     fn size(&self, op: Op, oid: Oid) -> Result<Datum<'static>> {
         let Some(relations) = self.relations else { return Ok(Datum::Int(0)) };
         let bytes = |rel| relations.blocks(rel).map(|blocks| i64::from(blocks) * PAGE_SIZE as i64);
-        let definitions = &self.catalog.definitions;
+        let catalog = self.catalog.get()?;
+        let definitions = &catalog.definitions;
         let index = || definitions.tables().find_map(|table| table.index(oid));
         let Some(table) = definitions.table(oid) else {
             return match index() {
                 Some(index) if op != Op::IndexesSize => bytes(index.storage).map(Datum::Int),
                 Some(_) => Ok(Datum::Int(0)),
-                None if self.catalog.table_by_oid(oid)?.is_some() => Ok(Datum::Int(0)),
+                None if catalog.table_by_oid(oid)?.is_some() => Ok(Datum::Int(0)),
                 None => Ok(Datum::Null),
             };
         };
@@ -107,19 +109,18 @@ impl Around<'_> {
         let oid = |at: usize| Oid(args[at].int() as u32);
         Ok(match op {
             Op::CurrentDatabase => return text(self.database),
-            Op::CurrentUser | Op::SessionUser => return text(self.user),
-            Op::CurrentSchema => match self.catalog.path.creation().and_then(|oid| self.catalog.schema_name(oid)) {
-                Some(name) => return text(&name),
-                None => Datum::Null,
-            },
+            Op::CurrentUser | Op::SessionUser => return text(&String::from_utf8_lossy(self.user)),
+            Op::CurrentSchema => {
+                let catalog = self.catalog.get()?;
+                match catalog.path.creation().and_then(|oid| catalog.schema_name(oid)) {
+                    Some(name) => return text(&name),
+                    None => Datum::Null,
+                }
+            }
             Op::CurrentSchemas => {
-                let names: Vec<String> = self
-                    .catalog
-                    .path
-                    .shown(args[0].bool())
-                    .iter()
-                    .filter_map(|&oid| self.catalog.schema_name(oid))
-                    .collect();
+                let catalog = self.catalog.get()?;
+                let shown = catalog.path.shown(args[0].bool()).iter();
+                let names: Vec<String> = shown.filter_map(|&oid| catalog.schema_name(oid)).collect();
                 let names: Vec<Datum<'_>> = names.iter().map(|name| Datum::text(name)).collect();
                 Datum::Bytes(arena.copy(&array::encode_list(Oid::NAME, &names)?)?)
             }
@@ -151,10 +152,13 @@ impl Around<'_> {
                 self.requests.borrow_mut().push(SettingRequest { name, value: value.clone(), local });
                 return text(&value);
             }
-            Op::TableIsVisible => match self.catalog.table_by_oid(oid(0))? {
-                Some(table) => Datum::Bool(self.catalog.is_visible(&table)),
-                None => self.index_is_visible(oid(0))?,
-            },
+            Op::TableIsVisible => {
+                let catalog = self.catalog.get()?;
+                match catalog.table_by_oid(oid(0))? {
+                    Some(table) => Datum::Bool(catalog.is_visible(&table)),
+                    None => self.index_is_visible(oid(0))?,
+                }
+            }
             Op::TypeIsVisible => table::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
             Op::FunctionIsVisible => crate::types::function::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
             Op::RoleName => match oid(0) {
@@ -164,8 +168,9 @@ impl Around<'_> {
             Op::GetExpr => args[0],
             Op::GetIndexDefinition => return self.index_definition(args, arena),
             Op::GetConstraintDefinition => {
-                for def in self.catalog.tables()? {
-                    if let Some(shown) = system::constraint_definition(self.catalog, &def, oid(0)) {
+                let catalog = self.catalog.get()?;
+                for def in catalog.tables()? {
+                    if let Some(shown) = system::constraint_definition(&catalog, &def, oid(0)) {
                         return text(&shown);
                     }
                 }
@@ -177,10 +182,10 @@ impl Around<'_> {
                 0 => return text("SQL_ASCII"),
                 _ => return text(""),
             },
-            Op::TextToRegclass => Datum::Int(self.catalog.read_reg(Oid::REGCLASS, &string(0))?.0.into()),
+            Op::TextToRegclass => Datum::Int(self.catalog.get()?.read_reg(Oid::REGCLASS, &string(0))?.0.into()),
             Op::ToRegclass | Op::ToRegtype => {
                 let ty = if op == Op::ToRegclass { Oid::REGCLASS } else { Oid::REGTYPE };
-                match self.catalog.read_reg(ty, &string(0)) {
+                match self.catalog.get()?.read_reg(ty, &string(0)) {
                     Ok(oid) => Datum::Int(oid.0.into()),
                     Err(error) if error.sqlstate() == sqlstate::INVALID_NAME => return Err(error),
                     Err(_) => Datum::Null,
@@ -218,18 +223,20 @@ impl Around<'_> {
     }
 
     fn index_is_visible(&self, oid: Oid) -> Result<Datum<'static>> {
-        let owner = self.catalog.tables()?.into_iter().find(|table| table.index(oid).is_some());
-        Ok(owner.map_or(Datum::Null, |table| Datum::Bool(self.catalog.path.searched.contains(&table.schema))))
+        let catalog = self.catalog.get()?;
+        let owner = catalog.tables()?.into_iter().find(|table| table.index(oid).is_some());
+        Ok(owner.map_or(Datum::Null, |table| Datum::Bool(catalog.path.searched.contains(&table.schema))))
     }
 
     /// `pg_get_indexdef(index, column, pretty)`
     fn index_definition<'a>(&self, args: &[Datum<'a>], arena: &'a Arena) -> Result<Datum<'a>> {
         let oid = Oid(args[0].int() as u32);
         let column = args.get(1).map_or(0, |column| column.int());
-        for def in self.catalog.tables()? {
+        let catalog = self.catalog.get()?;
+        for def in catalog.tables()? {
             let Some(index) = def.index(oid) else { continue };
             let shown = match usize::try_from(column) {
-                Ok(0) | Err(_) => system::index_definition(self.catalog, &def, index),
+                Ok(0) | Err(_) => system::index_definition(&catalog, &def, index),
                 Ok(column) => match index.columns.get(column - 1) {
                     Some(part) => def.columns[usize::from(part.column)].name.clone(),
                     None => String::new(),

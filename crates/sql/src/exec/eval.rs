@@ -546,13 +546,13 @@ impl Exec<'_> {
             let datum = self.memory.datum(value);
             // Names of objects are the catalog's, in both directions.
             if method == Method::Text && table::kind(source) == Kind::Reg {
-                let text = self.around.catalog.show_reg(source, Oid(datum.int() as u32));
+                let text = self.around.catalog.get()?.show_reg(source, Oid(datum.int() as u32));
                 self.spare.clear();
                 self.spare.extend_from_slice(text.as_bytes());
                 None
             } else if method == Method::Text && table::kind(target.oid) == Kind::Reg {
                 let text = String::from_utf8_lossy(datum.bytes()).into_owned();
-                Some(Value::Int(self.around.catalog.read_reg(target.oid, &text)?.0.into()))
+                Some(Value::Int(self.around.catalog.get()?.read_reg(target.oid, &text)?.0.into()))
             } else {
                 let mut ctx = self.around.context(&self.arena);
                 match cast::apply(method, source, target, explicit, datum, &mut ctx)? {

@@ -139,7 +139,7 @@ impl Exec<'_> {
                 continue;
             }
             self.save(&mut state.rows, saved, record.buffer)?;
-            let mut key = self.stack.split_off(start);
+            let mut key = self.stack.drain(start..).collect::<Vec<_>>();
             for value in &mut key {
                 *value = self.memory.keep(*value, record.buffer)?;
             }
@@ -186,7 +186,7 @@ impl Exec<'_> {
                 self.breath()?;
                 let start = self.stack.len();
                 let scratch = self.push(record.outer_keys)?;
-                let key = self.stack.split_off(start);
+                let key = self.stack.drain(start..).collect::<Vec<_>>();
                 state.outer = true;
                 state.outer_matched = false;
                 state.candidate = NONE;

@@ -48,6 +48,7 @@ use crate::types::{Arena, Datum};
 use access::Tables;
 use around::Around;
 use base::{Error, Result, sqlstate};
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use value::{Memory, Value};
@@ -57,10 +58,11 @@ pub struct Exec<'e> {
     plan: Plan<'e>,
     around: &'e Around<'e>,
     memory: Memory<'e>,
-    registers: Vec<Value>,
-    parameters: Vec<Value>,
-    stack: Vec<Value>,
-    states: Vec<State>,
+    // Lists that are nearly always short: a point select allocates none of them.
+    registers: SmallVec<[Value; 16]>,
+    parameters: SmallVec<[Value; 8]>,
+    stack: SmallVec<[Value; 8]>,
+    states: SmallVec<[State; 4]>,
     arena: Arena,
     /// A place for bytes on their way.
     spare: Vec<u8>,
@@ -137,7 +139,7 @@ impl<'e> Exec<'e> {
     /// An execution that has not begun. `parameters` gives the value of each of the plan's parameters.
     pub fn new(plan: Plan<'e>, around: &'e Around<'e>, tables: Option<Tables<'e>>) -> Exec<'e> {
         let header = plan.header();
-        let mut states = Vec::with_capacity(header.states as usize);
+        let mut states = SmallVec::new();
         states.resize_with(header.states as usize, State::default);
         Exec {
             plan,
@@ -146,11 +148,11 @@ impl<'e> Exec<'e> {
                 plan: plan.bytes,
                 parameters: Vec::new(),
                 scratch: Vec::new(),
-                buffers: vec![Vec::new(); header.buffers as usize],
+                buffers: (0..header.buffers).map(|_| Vec::new()).collect(),
             },
-            registers: vec![Value::Null; header.registers as usize],
-            parameters: Vec::new(),
-            stack: Vec::with_capacity(8),
+            registers: SmallVec::from_elem(Value::Null, header.registers as usize),
+            parameters: SmallVec::new(),
+            stack: SmallVec::new(),
             states,
             arena: Arena::new(),
             spare: Vec::new(),

@@ -20,7 +20,7 @@ use super::value::Value;
 use crate::key::{self, KeyColumn};
 use crate::plan::blob::{At, get_value, put_value};
 use crate::plan::record::ReferenceRecord;
-use crate::row::{self, Row, Shape};
+use crate::row::{self, Row};
 use crate::types::{Datum, Kind};
 use base::{Error, RelId, Result, sqlstate};
 use std::ops::Bound;
@@ -57,7 +57,7 @@ enum Held {
 /// The other table of a foreign key, ready to be looked into.
 struct Other {
     heap: Heap,
-    shapes: Vec<Shape>,
+    shapes: row::Shapes,
     /// Its index, with the place of each of the index's columns in the key; none if it has to be scanned.
     index: Option<(Btree, Vec<(u16, KeyColumn)>)>,
     /// Its columns, in the order of the key.

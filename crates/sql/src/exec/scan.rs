@@ -153,7 +153,7 @@ impl Exec<'_> {
         }
         let start = self.stack.len();
         let scratch = self.push(record.arguments)?;
-        let arguments = self.stack.split_off(start);
+        let arguments = self.stack.drain(start..).collect::<Vec<_>>();
         let state = self.function_state(record, &arguments);
         self.memory.scratch.truncate(scratch);
         state
@@ -203,14 +203,15 @@ impl Exec<'_> {
                 let types = bytes.list(At(record.types)).iter().map(Oid);
                 let mut rows = RowSink::new(types);
                 let around = self.around;
+                let catalog = around.catalog.get()?;
                 let context = ViewContext {
-                    catalog: around.catalog,
+                    catalog: &catalog,
                     settings: around.settings,
                     session: around.session,
-                    user: around.user,
+                    user: std::str::from_utf8(around.user).unwrap_or_default(),
                     database: around.database,
                 };
-                if let Some(provider) = around.catalog.catalogs.provider(record.provider) {
+                if let Some(provider) = catalog.catalogs.provider(record.provider) {
                     provider.rows(&context, &mut rows)?;
                 }
                 Box::new(ViewState { rows, at: 0 })

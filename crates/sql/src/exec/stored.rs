@@ -16,6 +16,7 @@ use crate::plan::record::{IndexScan, SeqScan};
 use crate::row::{self, Row, Shape};
 use crate::types::Datum;
 use base::{Error, RelId, Result, sqlstate};
+use smallvec::SmallVec;
 use std::ops::Bound;
 use storage::btree::{Btree, Cursor, Direction, Matches};
 use storage::heap::{Batch, Fetched, Heap, Scan};
@@ -35,7 +36,7 @@ const NULL_LAST: u8 = 0xFF;
 /// How far a scan of a heap has come.
 pub(super) struct SeqState {
     heap: Heap,
-    shapes: Vec<Shape>,
+    shapes: row::Shapes,
     /// None before it begins.
     scan: Option<Scan>,
     batch: Batch,
@@ -46,8 +47,8 @@ pub(super) struct SeqState {
 pub(super) struct IndexState {
     heap: Heap,
     index: Btree,
-    shapes: Vec<Shape>,
-    key: Vec<KeyColumn>,
+    shapes: row::Shapes,
+    key: Key,
     /// The key that is looked for, or the range's lower end; and its upper end.
     low: Vec<u8>,
     high: Vec<u8>,
@@ -107,12 +108,15 @@ pub(super) fn load_row(
 }
 
 /// The shapes of a table's columns, from a list of their kinds.
-pub(super) fn shapes_of(kinds: List<'_>) -> Vec<Shape> {
+pub(super) fn shapes_of(kinds: List<'_>) -> row::Shapes {
     row::shapes(kinds.iter().map(number::kind))
 }
 
+/// The columns of an index.
+type Key = SmallVec<[KeyColumn; 4]>;
+
 /// The columns of an index, from a list of kinds with directions above them.
-fn key_columns(list: List<'_>) -> Vec<KeyColumn> {
+fn key_columns(list: List<'_>) -> Key {
     list.iter()
         .map(|word| KeyColumn {
             kind: number::kind(word & 0xFF),

@@ -118,7 +118,7 @@ impl Exec<'_> {
                 values.is_empty = false;
                 let start = self.stack.len();
                 let scratch = self.push(record.columns)?;
-                let key = self.stack.split_off(start);
+                let key = self.stack.drain(start..).collect::<Vec<_>>();
                 match key.iter().any(|value| value.is_null()) {
                     true => values.has_null = true,
                     false => {
@@ -131,7 +131,7 @@ impl Exec<'_> {
         }
         let start = self.stack.len();
         self.push(record.probe)?;
-        let key = self.stack.split_off(start);
+        let key = self.stack.drain(start..).collect::<Vec<_>>();
         let State::Hashed(values) = &self.states[state] else { return Ok(Value::Null) };
         if values.is_empty {
             return Ok(Value::Bool(false));

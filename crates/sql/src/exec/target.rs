@@ -28,7 +28,7 @@ pub(super) struct Target {
     pub(super) at: At,
     pub(super) record: TableRecord,
     pub(super) heap: Heap,
-    pub(super) shapes: Vec<Shape>,
+    pub(super) shapes: row::Shapes,
     pub(super) indexes: Vec<Index>,
 }
 

@@ -13,6 +13,7 @@
 use crate::plan::blob::Bytes;
 use crate::types::Datum;
 use base::{Error, Result};
+use smallvec::SmallVec;
 
 /// A value, or null.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -72,7 +73,7 @@ pub struct Memory<'p> {
     /// Intermediate results.
     pub scratch: Vec<u8>,
     /// The nodes' buffers.
-    pub buffers: Vec<Vec<u8>>,
+    pub buffers: SmallVec<[Vec<u8>; 4]>,
 }
 
 #[cold]
@@ -230,8 +231,12 @@ mod tests {
 
     #[test]
     fn kept_values_outlive_their_source() {
-        let mut memory =
-            Memory { plan: Bytes(b"plan"), parameters: Vec::new(), scratch: Vec::new(), buffers: vec![Vec::new(); 2] };
+        let mut memory = Memory {
+            plan: Bytes(b"plan"),
+            parameters: Vec::new(),
+            scratch: Vec::new(),
+            buffers: [Vec::new(), Vec::new()].into_iter().collect(),
+        };
         let constant = Memory::constant(1, 3);
         let parameter = memory.to_parameters(Datum::text("param")).unwrap();
         let scratch = Memory::to_scratch(&mut memory.scratch, Datum::text("scratch")).unwrap();

@@ -16,7 +16,8 @@
 //!    he copied is nothing.
 //! 3. One writer at a time, under the latch. A death in the middle leaves an entry that no slot leads to.
 //! 4. Whether a plan's tables are still those that it was made from, its user finds out: a plan that is not current is made
-//!    again and replaces the old one.
+//!    again and replaces the old one. For which version of the definitions somebody has found out that it stands is noted in its slot,
+//!    with the entry's position, so that the note is of no other entry.
 //! 5. A key without a plan says that its text has to be compiled with its literals in place.
 
 use kernel::region;
@@ -47,6 +48,8 @@ kernel::shared! {
         hash: AtomicU64,
         /// The position of the entry, and one more; zero is none.
         position: AtomicU64,
+        /// The lower half of the position above the lower half of the version of definitions for which the plan stood.
+        stood: AtomicU64,
     }
 }
 
@@ -63,9 +66,24 @@ pub enum Cached {
     /// Nothing.
     Missing,
     /// A plan.
-    Plan(Vec<u8>),
+    Plan(Found),
     /// The text is to be compiled with its literals in place.
     NeedsLiterals,
+}
+
+/// A plan as it was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// The plan.
+    pub plan: Vec<u8>,
+    /// The slot and the position that led to it.
+    slot: usize,
+    position: u64,
+}
+
+/// The note in a slot that the entry at a position stood for a version.
+fn stood(position: u64, version: u64) -> u64 {
+    position << 32 | version & u64::from(u32::MAX)
 }
 
 impl StatementCache {
@@ -78,24 +96,38 @@ impl StatementCache {
         }
     }
 
-    fn set(&self, hash: u64) -> &'static [Slot] {
+    fn set(&self, hash: u64) -> (usize, &'static [Slot]) {
         let first = (hash as usize % SETS) * WAYS;
-        &self.slots[first..first + WAYS]
+        (first, &self.slots[first..first + WAYS])
     }
 
     /// The plan for a key.
     pub fn find(&self, hash: u64, key: &[u8]) -> Cached {
-        for slot in self.set(hash) {
+        let (first, set) = self.set(hash);
+        for (way, slot) in set.iter().enumerate() {
             if slot.hash.load(Relaxed) != hash {
                 continue;
             }
             // Acquire pairs with the Release in `add`: the entry is written.
             let Some(position) = slot.position.load(Acquire).checked_sub(1) else { continue };
-            if let Some(found) = self.read(position, hash, key) {
-                return found;
+            if let Some(plan) = self.read(position, hash, key) {
+                return match plan.is_empty() {
+                    true => Cached::NeedsLiterals,
+                    false => Cached::Plan(Found { plan, slot: first + way, position }),
+                };
             }
         }
         Cached::Missing
+    }
+
+    /// True if somebody found out that the plan stands for this version of the definitions.
+    pub fn stands(&self, found: &Found, version: u64) -> bool {
+        self.slots[found.slot].stood.load(Relaxed) == stood(found.position, version)
+    }
+
+    /// Notes that it does.
+    pub fn note_stands(&self, found: &Found, version: u64) {
+        self.slots[found.slot].stood.store(stood(found.position, version), Relaxed);
     }
 
     /// True while the entry at a position is whole (rule 1).
@@ -103,7 +135,8 @@ impl StatementCache {
         head <= position + WORDS as u64
     }
 
-    fn read(&self, position: u64, hash: u64, key: &[u8]) -> Option<Cached> {
+    /// The plan of the entry at a position, if it is the key's; empty if there is none to use.
+    fn read(&self, position: u64, hash: u64, key: &[u8]) -> Option<Vec<u8>> {
         if !self.is_whole(position, self.shared.head.load(Acquire)) {
             return None;
         }
@@ -132,7 +165,7 @@ impl StatementCache {
         if !self.is_whole(position, self.shared.head.load(Relaxed)) {
             return None;
         }
-        Some(if plan.is_empty() { Cached::NeedsLiterals } else { Cached::Plan(plan) })
+        Some(plan)
     }
 
     /// Keeps a plan; none says that the text has to be compiled with its literals in place. What has no room is not kept.
@@ -165,7 +198,7 @@ impl StatementCache {
         words[1].store(hash, Relaxed);
         let parts = key.chunks(8).chain(plan.chunks(8));
         words[HEADER_WORDS..].iter().zip(parts).for_each(|(word, part)| word.store(pack(part), Relaxed));
-        let set = self.set(hash);
+        let (_, set) = self.set(hash);
         let old = set.iter().find(|slot| slot.hash.load(Relaxed) == hash && self.has_key(slot, hash, key));
         let oldest = || set.iter().min_by_key(|slot| slot.position.load(Relaxed));
         if let Some(slot) = old.or_else(oldest) {
@@ -210,6 +243,13 @@ mod tests {
         (0..bytes).map(|at| (number as usize * 31 + at) as u8).collect()
     }
 
+    fn found(cache: &StatementCache, hash: u64, key: &[u8]) -> Option<Vec<u8>> {
+        match cache.find(hash, key) {
+            Cached::Plan(found) => Some(found.plan),
+            Cached::Missing | Cached::NeedsLiterals => None,
+        }
+    }
+
     #[test]
     fn what_is_kept_is_found_until_the_ring_has_gone_round() {
         region::create(region::Backing::Private, 1 << 20).unwrap();
@@ -218,23 +258,43 @@ mod tests {
         cache.write(7, b"select 1", &plan(1, 1001));
         cache.write(7, b"select 2", &plan(2, 8));
         cache.write(7, b"select x", &[]);
-        assert_eq!(cache.find(7, b"select 1"), Cached::Plan(plan(1, 1001)));
-        assert_eq!(cache.find(7, b"select 2"), Cached::Plan(plan(2, 8)));
+        assert_eq!(found(&cache, 7, b"select 1"), Some(plan(1, 1001)));
+        assert_eq!(found(&cache, 7, b"select 2"), Some(plan(2, 8)));
         assert_eq!(cache.find(7, b"select x"), Cached::NeedsLiterals);
         assert_eq!(cache.find(7, b"select 3"), Cached::Missing);
         assert_eq!(cache.find(8, b"select 1"), Cached::Missing);
         cache.write(7, b"select 1", &plan(5, 12));
-        assert_eq!(cache.find(7, b"select 1"), Cached::Plan(plan(5, 12)), "a newer plan replaces the older one");
+        assert_eq!(found(&cache, 7, b"select 1"), Some(plan(5, 12)), "a newer plan replaces the older one");
         // Other hashes, so that only the ring's turning can take the first entries away.
         let size = 200_000;
         let rounds = 2 * WORDS * 8 / size;
         for number in 0..rounds as u64 {
             cache.write(1000 + number, b"filler", &plan(number, size));
-            assert_eq!(cache.find(1000 + number, b"filler"), Cached::Plan(plan(number, size)));
+            assert_eq!(found(&cache, 1000 + number, b"filler"), Some(plan(number, size)));
         }
         assert_eq!(cache.find(7, b"select 1"), Cached::Missing);
         assert!(cache.usage().1 <= (WORDS * 8) as u64);
         cache.write(9, b"too large", &vec![1; WORDS * 8 / ENTRY_SHARE]);
         assert_eq!(cache.find(9, b"too large"), Cached::Missing);
+        notes_are_of_one_entry(&cache);
+    }
+
+    /// That a plan stood is noted of this entry and this version.
+    fn notes_are_of_one_entry(cache: &StatementCache) {
+        let find = || match cache.find(7, b"select 1") {
+            Cached::Plan(found) => found,
+            other => panic!("{other:?}"),
+        };
+        cache.write(7, b"select 1", &plan(1, 100));
+        let first = find();
+        assert!(!cache.stands(&first, 3));
+        cache.note_stands(&first, 3);
+        assert!(cache.stands(&find(), 3) && !cache.stands(&find(), 4));
+        // Another entry takes the slot: the note was of the old one, and so is one that comes late.
+        cache.write(7, b"select 1", &plan(2, 100));
+        let second = find();
+        assert!(!cache.stands(&second, 3));
+        cache.note_stands(&first, 3);
+        assert!(!cache.stands(&second, 3));
     }
 }

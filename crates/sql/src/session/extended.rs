@@ -8,8 +8,8 @@ use super::output::{Format, Output, Tag, Undescribed};
 use super::prepared::{Body, Portal, Prepared, Progress};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
 use super::transaction::aborted;
-use super::work::stored_tables;
 use super::{Environment, List, Named, Session, Text, bytes_in, text_in};
+use crate::catalog::lazy::LazyCatalog;
 use crate::lexer::{Head, Literals, Normalised, normalise};
 use crate::plan::{Plan, blob, flags};
 use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
@@ -72,7 +72,7 @@ impl<A: Allocator + Copy> Session<A> {
                     if self.transaction.is_failed() {
                         return Err(aborted());
                     }
-                    Body::Plan(self.plans.add(&plan, self.memory)?)
+                    Body::Plan(self.plans.add(&plan, text.as_bytes(), self.memory)?)
                 }
                 Ok(Compiled::Utility) => {
                     let bump = bumpalo::Bump::new();
@@ -92,7 +92,8 @@ impl<A: Allocator + Copy> Session<A> {
         let mut declared = List::new_in(self.memory);
         declared.try_reserve_exact(types.len()).map_err(|_| Error::out_of_memory("a statement", types.len() * 4))?;
         declared.extend_from_slice(types);
-        let statement = Prepared { text: text_in(text, self.memory)?, declared, body };
+        let own_text = if matches!(body, Body::Plan(_)) { "" } else { text };
+        let statement = Prepared { text: text_in(own_text, self.memory)?, declared, body };
         if name.is_empty() {
             self.unnamed = Some(statement);
         } else {
@@ -122,12 +123,11 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn current_body(&mut self, env: &Environment<'_>, name: &str) -> Result<Body> {
         let statement = self.statement_named(name)?;
         let Body::Plan(id) = statement.body else { return Ok(statement.body) };
-        let tables = stored_tables(self.plans.bytes(id));
-        if self.lock_current(env, &tables)? {
+        if self.lock_plan(env, id)? {
             return Ok(Body::Plan(id));
         }
         let statement = self.statement_named(name)?;
-        let text = String::from_utf8_lossy(&statement.text).into_owned();
+        let text = String::from_utf8_lossy(self.plans.text(id)).into_owned();
         let mut types: Vec<Oid> = statement.declared.iter().map(|&oid| Oid(oid)).collect();
         // What was inferred stays: clients were told.
         if let Some(plan) = Plan::new(self.plans.bytes(id)) {
@@ -150,7 +150,7 @@ impl<A: Allocator + Copy> Session<A> {
         if columns(&plan) != columns(self.plans.bytes(id)) {
             return Err(Error::unsupported("cached plan must not change result type"));
         }
-        let new = Body::Plan(self.plans.add(&plan, self.memory)?);
+        let new = Body::Plan(self.plans.add(&plan, text.as_bytes(), self.memory)?);
         let statement = match name.is_empty() {
             true => self.unnamed.as_mut(),
             false => self.statements.get_mut(&Named(name.as_bytes())),
@@ -255,6 +255,7 @@ impl<A: Allocator + Copy> Session<A> {
             parameters: bytes_in(&values, memory)?,
             formats,
             progress: Progress::New,
+            locked_in: self.work_number,
             cursor: false,
             holds: false,
         };
@@ -451,16 +452,31 @@ impl<A: Allocator + Copy> Session<A> {
         }
         // The tables have been locked since the plan was made, unless the portal is older than the transaction: what others
         // changed meanwhile, such as a new index, leaves the plan as good as it was.
-        let is_current = self.lock_current(env, &stored_tables(self.plans.bytes(id)))?;
-        if !is_current && (self.work.defines || portal.holds) {
+        let is_locked = portal.locked_in == self.work_number && !self.work.defines;
+        if !is_locked && !self.lock_plan(env, id)? && (self.work.defines || portal.holds) {
             return Err(Error::statement(
                 sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "a table of the portal was changed since it was made",
             ));
         }
-        // The plan is the session's own, and the session is changed while it runs.
-        let plan = self.plans.bytes(id).to_vec();
-        let Some(read) = Plan::new(&plan) else { return Err(no_portal("")) };
+        // The session is changed while its plan runs.
+        let plan = self.plans.lend(id, memory);
+        let result = self.run_new(env, &plan, portal, wanted, out);
+        self.plans.give_back(id, plan);
+        result
+    }
+
+    /// Executes a portal's plan from its beginning.
+    fn run_new<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        plan: &[u8],
+        portal: &mut Portal<A>,
+        wanted: u64,
+        out: &mut O,
+    ) -> Result<(Tag, Ended)> {
+        let memory = self.memory;
+        let Some(read) = Plan::new(plan) else { return Err(no_portal("")) };
         let mut parameters = Vec::with_capacity(read.client_types().len());
         let mut at = 0;
         for oid in read.client_types() {
@@ -472,7 +488,7 @@ impl<A: Allocator + Copy> Session<A> {
         let keeps = wanted < u64::MAX;
         let (ended, requests) = self.execute_plan(
             env,
-            &plan,
+            plan,
             &parameters,
             ("", &[]),
             |index| portal.format(index),
@@ -500,8 +516,9 @@ impl<A: Allocator + Copy> Session<A> {
         let Body::Plan(id) = portal.body else { return Err(no_portal("")) };
         let styles = self.styles(env)?;
         let view = self.view(env);
-        let catalog = self.catalog(env)?;
-        let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
+        let read = || self.catalog_parts(env, &self.work);
+        let catalog = LazyCatalog::reading(&env.database.catalogs, &read);
+        let around = self.around(env, catalog, &view, styles.style(self.transaction.started_at()));
         let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
         let columns: Vec<(Kind, Oid, Format)> = plan
             .columns()

@@ -14,6 +14,7 @@
 //! | [`settings`] | the session's own values of settings, with what a rollback undoes |
 //! | [`transaction`] | transaction blocks |
 //! | [`work`] | the transaction in the storage: snapshots, locks, commit |
+//! | [`current`] | whether a plan still stands |
 //! | [`prepared`] | plans, statements, portals |
 //! | [`run`] | from a statement's text to a plan, from a plan to rows |
 //! | [`query`], [`extended`] | the two ways to bring statements |
@@ -26,6 +27,7 @@
 //!    outside one it is rolled back.
 //! 3. Nothing here waits for the client except through [`Output`].
 
+pub mod current;
 pub mod extended;
 pub mod output;
 pub mod prepared;
@@ -39,9 +41,11 @@ pub use output::{Column, CopyFormat, Format, NoData, Output, Tag};
 pub use settings::SettingsView;
 pub use transaction::Block;
 
+use crate::catalog::lazy::Parts;
+use crate::catalog::schema::SearchPath;
 use crate::catalog::store::CatalogShared;
 use crate::catalog::system::cluster;
-use crate::catalog::{Catalog, Catalogs};
+use crate::catalog::{Catalog, Catalogs, schema_in};
 use crate::plan::cache::StatementCache;
 use crate::types::datetime::Zone;
 use allocator_api2::alloc::Allocator;
@@ -178,6 +182,11 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) settings: Settings<A>,
     pub(crate) transaction: Transaction,
     pub(crate) work: Work<A>,
+    /// Raised when what the transaction holds in the storage is given up.
+    pub(crate) work_number: u64,
+    /// The search path that the last stamp was made for, and its number.
+    pub(crate) stamped_path: Text<A>,
+    pub(crate) path_number: u32,
     pub(crate) plans: Plans<A>,
     pub(crate) statements: Map<Prepared<A>, A>,
     pub(crate) unnamed: Option<Prepared<A>>,
@@ -208,6 +217,9 @@ impl<A: Allocator + Copy> Session<A> {
             settings: Settings::new(memory),
             transaction: Transaction::default(),
             work: Work::new(memory),
+            work_number: 0,
+            stamped_path: Text::new_in(memory),
+            path_number: 0,
             plans: Plans::new(memory),
             statements: Map::with_hasher_in(BuildHasherDefault::default(), memory),
             unnamed: None,
@@ -234,7 +246,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The settings as this session has them.
     pub fn view<'v>(&'v self, env: &Environment<'v>) -> SettingsView<'v> {
-        SettingsView::new(env.effective, &self.settings, &self.transaction, self.user())
+        SettingsView::new(env.effective, &self.settings, &self.transaction, &self.user)
     }
 
     /// The name of the user.
@@ -272,10 +284,17 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The same while the transaction's state is taken out of the session.
     pub(crate) fn catalog_in<'v>(&'v self, env: &Environment<'v>, work: &Work<A>) -> Result<Catalog<'v>> {
+        let (definitions, path) = self.catalog_parts(env, work)?;
+        Ok(Catalog { catalogs: &env.database.catalogs, definitions, path })
+    }
+
+    /// What the catalog is put together from.
+    pub(crate) fn catalog_parts(&self, env: &Environment<'_>, work: &Work<A>) -> Result<Parts> {
         let definitions = self.definitions(env, work)?;
         let view = self.view(env);
         let path = view.value(SettingId::SearchPath);
-        Ok(Catalog::new(&env.database.catalogs, definitions, path.text(), self.user()))
+        let path = SearchPath::new(path.text(), self.user(), |name| schema_in(&definitions, name));
+        Ok((definitions, path))
     }
 
     /// Ends the session: what it holds beside its memory is given up.

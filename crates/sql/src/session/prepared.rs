@@ -4,8 +4,10 @@
 //! and portals that were made from it and may outlive it.
 //!
 //! Rules
-//! 1. A portal's parameters and the rest of its rows are bytes in the session's memory; no execution outlives its request.
+//! 1. A plan that is executed is lent out of its place and given back, whatever came of the execution.
+//! 2. A portal's parameters and the rest of its rows are bytes in the session's memory; no execution outlives its request.
 
+use super::current::Stamp;
 use super::output::Format;
 use super::{List, Text};
 use allocator_api2::alloc::Allocator;
@@ -22,7 +24,11 @@ pub(crate) struct Plans<A: Allocator + Copy> {
 
 struct PlanSlot<A: Allocator + Copy> {
     bytes: Text<A>,
+    /// The statement that it was made from, for those who look on.
+    text: Text<A>,
     users: u32,
+    /// When it last stood.
+    stamp: Option<Stamp>,
 }
 
 impl<A: Allocator + Copy> Plans<A> {
@@ -30,15 +36,15 @@ impl<A: Allocator + Copy> Plans<A> {
         Plans { slots: List::new_in(memory) }
     }
 
-    /// Keeps a plan, with one user.
-    pub(crate) fn add(&mut self, bytes: &[u8], memory: A) -> Result<PlanId> {
-        let bytes = super::bytes_in(bytes, memory)?;
+    /// Keeps a plan of the statement of that text, with one user.
+    pub(crate) fn add(&mut self, bytes: &[u8], text: &[u8], memory: A) -> Result<PlanId> {
+        let (bytes, text) = (super::bytes_in(bytes, memory)?, super::bytes_in(text, memory)?);
         if let Some(at) = self.slots.iter().position(|slot| slot.users == 0) {
-            self.slots[at] = PlanSlot { bytes, users: 1 };
+            self.slots[at] = PlanSlot { bytes, text, users: 1, stamp: None };
             return Ok(PlanId(at as u32));
         }
         self.slots.try_reserve(1).map_err(|_| Error::out_of_memory("a session's plans", size_of::<PlanSlot<A>>()))?;
-        self.slots.push(PlanSlot { bytes, users: 1 });
+        self.slots.push(PlanSlot { bytes, text, users: 1, stamp: None });
         Ok(PlanId(self.slots.len() as u32 - 1))
     }
 
@@ -55,12 +61,38 @@ impl<A: Allocator + Copy> Plans<A> {
         slot.users -= 1;
         if slot.users == 0 {
             slot.bytes = Text::new_in(memory);
+            slot.text = Text::new_in(memory);
         }
+    }
+
+    /// The text of the statement that a plan was made from.
+    pub(crate) fn text(&self, id: PlanId) -> &[u8] {
+        &self.slots[id.0 as usize].text
     }
 
     /// The plan's bytes.
     pub(crate) fn bytes(&self, id: PlanId) -> &[u8] {
         &self.slots[id.0 as usize].bytes
+    }
+
+    /// Takes the plan's bytes for an execution, during which the session changes; [`Plans::give_back`] follows.
+    pub(crate) fn lend(&mut self, id: PlanId, memory: A) -> Text<A> {
+        std::mem::replace(&mut self.slots[id.0 as usize].bytes, Text::new_in(memory))
+    }
+
+    /// The execution is over.
+    pub(crate) fn give_back(&mut self, id: PlanId, bytes: Text<A>) {
+        self.slots[id.0 as usize].bytes = bytes;
+    }
+
+    /// When the plan last stood.
+    pub(crate) fn stamp(&self, id: PlanId) -> Option<Stamp> {
+        self.slots[id.0 as usize].stamp
+    }
+
+    /// Notes when the plan last stood.
+    pub(crate) fn set_stamp(&mut self, id: PlanId, stamp: Option<Stamp>) {
+        self.slots[id.0 as usize].stamp = stamp;
     }
 
     /// How many plans are kept.
@@ -83,7 +115,7 @@ pub(crate) enum Body {
 
 /// A prepared statement.
 pub(crate) struct Prepared<A: Allocator + Copy> {
-    /// Its text.
+    /// The text of a statement that is not planned; a plan has its own.
     pub(crate) text: Text<A>,
     /// The types of its parameters that the client said, from `$1`; zero where it did not.
     pub(crate) declared: List<u32, A>,
@@ -93,7 +125,7 @@ pub(crate) struct Prepared<A: Allocator + Copy> {
 
 /// A portal: a statement with its parameters, maybe with rows that are left.
 pub(crate) struct Portal<A: Allocator + Copy> {
-    /// The statement's text.
+    /// The text of a statement that is not planned; a plan has its own.
     pub(crate) text: Text<A>,
     /// What it is.
     pub(crate) body: Body,
@@ -103,6 +135,8 @@ pub(crate) struct Portal<A: Allocator + Copy> {
     pub(crate) formats: List<Format, A>,
     /// How far it is.
     pub(crate) progress: Progress<A>,
+    /// The number of the transaction that holds the locks of its plan's tables since it was made.
+    pub(crate) locked_in: u64,
     /// Made by `DECLARE`.
     pub(crate) cursor: bool,
     /// Stays after its transaction.
@@ -137,11 +171,14 @@ impl<A: Allocator + Copy> Portal<A> {
 
 impl<A: Allocator + Copy> super::Session<A> {
     /// The text of a portal's statement, for those who look on; empty if there is no such portal.
-    pub fn portal_text(&self, name: &str) -> &str {
+    pub fn portal_text(&self, name: &str) -> &[u8] {
         let portal = match name.is_empty() {
             true => self.unnamed_portal.as_ref(),
             false => self.portals.get(&super::Named(name.as_bytes())),
         };
-        portal.and_then(|portal| std::str::from_utf8(&portal.text).ok()).unwrap_or_default()
+        portal.map_or(&[][..], |portal| match portal.body {
+            Body::Plan(id) => self.plans.text(id),
+            Body::Utility | Body::Empty => &portal.text,
+        })
     }
 }

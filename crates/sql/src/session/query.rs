@@ -181,9 +181,10 @@ impl<A: Allocator + Copy> Session<A> {
             (true, false) => self.ended.rolled_back += 1,
             (false, _) => {}
         }
-        let changed = self.settings.end_transaction(commit);
-        for id in changed.iter() {
-            self.note_report(id);
+        if self.settings.changed_in_transaction() {
+            for id in self.settings.end_transaction(commit).iter() {
+                self.note_report(id);
+            }
         }
         self.transaction.end();
         self.drop_portals(commit);

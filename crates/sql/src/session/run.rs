@@ -4,11 +4,12 @@
 //! 1. Parsing, binding, planning and encoding run on the engine's own stack, in one leaf that does not wait.
 //! 2. A value goes from its register into the output's buffer in its column's format, with nothing in between.
 
+use super::current::stored_tables;
 use super::output::{Column, Format, Output, Tag};
-use super::work::{Work, stored_tables};
+use super::work::Work;
 use super::{Environment, Session, SettingsView};
 use crate::bind::{self, Setting, Unbound};
-use crate::catalog::Catalog;
+use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::system::cluster;
 use crate::exec::Exec;
 use crate::exec::around::{Around, SettingRequest};
@@ -95,10 +96,12 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
         loop {
             let compiled = self.compile_once(env, text, range, slots, types, new_parameters)?;
-            if let Ok(Compiled::Plan(plan)) = &compiled
-                && !self.lock_current(env, &stored_tables(plan))?
-            {
-                continue;
+            if let Ok(Compiled::Plan(plan)) = &compiled {
+                let tables = stored_tables(plan);
+                self.lock_tables(env, &tables)?;
+                if !self.stands(env, &tables)? {
+                    continue;
+                }
             }
             return Ok(compiled);
         }
@@ -123,9 +126,9 @@ impl<A: Allocator + Copy> Session<A> {
             return self.compile(env, text, range, slots, types, new_parameters);
         };
         match cache.find(hash, &key) {
-            Cached::Plan(plan) => {
-                if self.lock_current(env, &stored_tables(&plan))? || fault::planted("sql.kept_plan") {
-                    return Ok(Ok(Compiled::Plan(plan)));
+            Cached::Plan(found) => {
+                if self.lock_found(env, cache, &found)? || fault::planted("sql.kept_plan") {
+                    return Ok(Ok(Compiled::Plan(found.plan)));
                 }
             }
             Cached::NeedsLiterals => return Ok(Err(NeedsLiterals)),
@@ -160,7 +163,7 @@ impl<A: Allocator + Copy> Session<A> {
             key.extend_from_slice(view.value(setting).text().as_bytes());
             key.push(0);
         }
-        key.extend_from_slice(self.user().as_bytes());
+        key.extend_from_slice(&self.user);
         key.push(0);
         key.push(view.date_order() as u8);
         key.push(view.value(SettingId::ExtraFloatDigits).number() as u8);
@@ -280,8 +283,14 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<(Ended, u64, Vec<SettingRequest>)> {
         let styles = self.styles(env)?;
         let view = self.view(env);
-        let catalog = self.catalog_in(env, work)?;
-        let around = self.around(env, &catalog, &view, styles.style(self.transaction.started_at()));
+        // What its transaction alone sees is read before the statement changes the transaction's state.
+        let own = if work.shares_plans() { None } else { Some(self.catalog_in(env, work)?) };
+        let read = || self.catalog_parts(env, &self.work);
+        let catalog = match &own {
+            Some(catalog) => LazyCatalog::made(catalog),
+            None => LazyCatalog::reading(&env.database.catalogs, &read),
+        };
+        let around = self.around(env, catalog, &view, styles.style(self.transaction.started_at()));
         let tables = self.tables(env, plan, work)?;
         let snapshot = tables.as_ref().map(|tables| tables.snapshot);
         let mut exec = Exec::new(plan, &around, tables);
@@ -298,7 +307,7 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn around<'r>(
         &'r self,
         env: &Environment<'r>,
-        catalog: &'r Catalog<'r>,
+        catalog: LazyCatalog<'r>,
         settings: &'r SettingsView<'r>,
         style: Style<'r>,
     ) -> Around<'r> {
@@ -309,7 +318,7 @@ impl<A: Allocator + Copy> Session<A> {
             statement_time: kernel::clock::wall_us(),
             session: env.session,
             number: env.number,
-            user: self.user(),
+            user: &self.user,
             database: cluster::DATABASE_NAME,
             server_start: env.database.started_at,
             random: Cell::new(self.random),
@@ -434,7 +443,7 @@ pub(crate) fn write_value(
 ) -> Result<()> {
     match format {
         Format::Text if kind == Kind::Reg => {
-            let shown = around.catalog.show_reg(oid, Oid(datum.int() as u32));
+            let shown = around.catalog.get()?.show_reg(oid, Oid(datum.int() as u32));
             buffer.extend_from_slice(shown.as_bytes());
             Ok(())
         }

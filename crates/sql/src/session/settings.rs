@@ -150,6 +150,11 @@ impl<A: Allocator + Copy> Settings<A> {
         self.own
     }
 
+    /// True if the transaction has changed a setting.
+    pub(crate) fn changed_in_transaction(&self) -> bool {
+        !self.undo.is_empty()
+    }
+
     /// Ends a transaction; answers the settings that have another value now.
     pub(crate) fn end_transaction(&mut self, commit: bool) -> SettingSet {
         let mut changed = SettingSet::EMPTY;
@@ -196,7 +201,8 @@ pub struct SettingsView<'v> {
     effective: &'v Effective,
     own: &'v dyn OwnValues,
     transaction: &'v Transaction,
-    user: &'v str,
+    /// The user's name; text only where somebody asks for it.
+    user: &'v [u8],
 }
 
 /// A session's own values, whatever its memory.
@@ -220,7 +226,7 @@ impl<'v> SettingsView<'v> {
         effective: &'v Effective,
         own: &'v Settings<A>,
         transaction: &'v Transaction,
-        user: &'v str,
+        user: &'v [u8],
     ) -> SettingsView<'v> {
         SettingsView { effective, own, transaction, user }
     }
@@ -231,9 +237,9 @@ impl<'v> SettingsView<'v> {
             SettingId::TransactionIsolation => ValueRef::Number(self.transaction.shown_isolation(self).number()),
             SettingId::TransactionReadOnly => ValueRef::Number(self.transaction.shown_read_only(self).into()),
             SettingId::TransactionDeferrable => ValueRef::Number(self.transaction.shown_deferrable(self).into()),
-            SettingId::SessionAuthorization => ValueRef::Text(self.user),
+            SettingId::SessionAuthorization => ValueRef::Text(std::str::from_utf8(self.user).unwrap_or_default()),
             SettingId::IsSuperuser => {
-                ValueRef::Number(i64::from(self.user == crate::catalog::system::cluster::SUPERUSER))
+                ValueRef::Number(i64::from(self.user == crate::catalog::system::cluster::SUPERUSER.as_bytes()))
             }
             id => self.own.value(id).unwrap_or_else(|| self.effective.value(id)),
         }

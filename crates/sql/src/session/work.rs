@@ -13,10 +13,9 @@
 //! 4. Without an engine there is no storage: tests and tools plan and execute what needs none.
 
 use super::{Environment, List, Session};
-use crate::catalog::schema::FIRST_USER_OID;
 use crate::catalog::store::Definitions;
 use crate::exec::access::Tables;
-use crate::plan::{Plan, PlanTable, flags};
+use crate::plan::{Plan, flags};
 use allocator_api2::alloc::Allocator;
 use base::settings::{Isolation, SettingId};
 use base::{Error, Result, Xid};
@@ -78,12 +77,6 @@ impl<'e> Environment<'e> {
     pub fn stored(&self) -> Result<&'static Relations> {
         self.relations().ok_or_else(|| Error::unsupported("stored tables are not supported here"))
     }
-}
-
-/// The tables of a plan that are stored: those that are locked, and whose definitions change.
-pub(crate) fn stored_tables(plan: &[u8]) -> Vec<PlanTable> {
-    let tables = Plan::new(plan).into_iter().flat_map(|plan| plan.tables());
-    tables.filter(|table| table.oid.0 >= FIRST_USER_OID).collect()
 }
 
 fn transactions(relations: &'static Relations) -> &'static Transactions {
@@ -218,29 +211,6 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(changed.map_or(definitions, Arc::new))
     }
 
-    /// Locks the tables of a plan ([`stored_tables`]), each in the mode that the plan needs, and answers whether the plan is still
-    /// made from the definitions that count, with names that still mean these tables.
-    pub(crate) fn lock_current(&mut self, env: &Environment<'_>, tables: &[PlanTable]) -> Result<bool> {
-        if tables.is_empty() {
-            return Ok(true);
-        }
-        for table in tables {
-            let mode = LockMode::from_number(table.lock).unwrap_or(LockMode::AccessExclusive);
-            self.lock_relation(env, table.oid.0, mode, true)?;
-        }
-        let catalog = self.catalog(env)?;
-        for table in tables {
-            let known = match catalog.table_by_oid(table.oid)? {
-                Some(known) if known.version == table.version => known,
-                _ => return Ok(false),
-            };
-            if table.searched && !catalog.is_visible(&known) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// Takes the transaction's state out of the session while a statement uses both.
     pub(crate) fn take_work(&mut self) -> Work<A> {
         let memory = self.memory;
@@ -268,6 +238,7 @@ impl<A: Allocator + Copy> Session<A> {
         committed?;
         let memory = self.memory;
         self.work = Work::new(memory);
+        self.work_number += 1;
         Ok(())
     }
 
@@ -281,5 +252,6 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let memory = self.memory;
         self.work = Work::new(memory);
+        self.work_number += 1;
     }
 }

@@ -8,7 +8,7 @@ use crate::catalog::definition::{ConstraintDef, ConstraintKind, IndexColumn, Ind
 use crate::catalog::split;
 use crate::key::{self, KeyColumn};
 use crate::parser::ast::{CreateIndex, ExprKind, Path, StorageOption};
-use crate::row::{Row, Shape, shapes};
+use crate::row::{Row, Shapes, shapes};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Arena, Datum, Oid, Type, io, table, typmod};
 use allocator_api2::alloc::Allocator;
@@ -24,7 +24,7 @@ const COLUMNS_MAX: usize = 32;
 
 /// How a key is made from a table's rows.
 pub(crate) struct KeyMaker {
-    shapes: Vec<Shape>,
+    shapes: Shapes,
     parts: Vec<(usize, KeyColumn)>,
     arena: Arena,
 }
@@ -84,7 +84,7 @@ pub(crate) fn show_values(
 }
 
 /// How a table's rows are read.
-pub(crate) fn row_shapes(def: &TableDef) -> Vec<Shape> {
+pub(crate) fn row_shapes(def: &TableDef) -> Shapes {
     shapes(def.columns.iter().map(|column| table::kind(column.ty.oid)))
 }
 

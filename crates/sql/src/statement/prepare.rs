@@ -3,6 +3,7 @@
 //! A cursor is a portal with a name that `FETCH` reads. It goes forward only.
 
 use crate::bind::{self, Setting};
+use crate::catalog::lazy::LazyCatalog;
 use crate::exec::Exec;
 use crate::parser::ast::{Expr, FetchDirection, Name, TypeName};
 use crate::plan::{self, Plan, blob, flags};
@@ -96,7 +97,7 @@ impl<A: Allocator + Copy> Session<A> {
             plan::encode::encode(&bound, &tree)
         })?;
         let view = self.view(env);
-        let around = self.around(env, &catalog, &view, style);
+        let around = self.around(env, LazyCatalog::made(&catalog), &view, style);
         let mut values = Vec::new();
         if let Some(read) = Plan::new(&plan) {
             let mut exec = Exec::new(read, &around, None);
@@ -164,7 +165,7 @@ impl<A: Allocator + Copy> Session<A> {
         let Ok(crate::session::run::Compiled::Plan(plan)) = compiled else {
             return Err(super::refused("DECLARE of this statement"));
         };
-        let id = self.plans.add(&plan, self.memory)?;
+        let id = self.plans.add(&plan, text.as_bytes(), self.memory)?;
         let mut formats = List::new_in(self.memory);
         if binary {
             formats.try_reserve_exact(1).map_err(|_| Error::out_of_memory("a cursor", 1))?;
@@ -176,6 +177,7 @@ impl<A: Allocator + Copy> Session<A> {
             parameters: Text::new_in(self.memory),
             formats,
             progress: Progress::New,
+            locked_in: self.work_number,
             cursor: true,
             holds: hold,
         };

@@ -14,6 +14,7 @@
 use super::Options;
 use super::format::{Fields, Lines};
 use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
+use crate::catalog::lazy::LazyCatalog;
 use crate::exec::Exec;
 use crate::exec::access::Tables;
 use crate::parser::ast::{Copy, Name};
@@ -72,7 +73,7 @@ struct Load<'l> {
     table: &'l TableDef,
     heap: Heap,
     bulk: Bulk,
-    shapes: Vec<Shape>,
+    shapes: row::Shapes,
     targets: Vec<Target>,
     /// Rows that wait to be put.
     bytes: Vec<u8>,
@@ -280,7 +281,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                         (Some(load), _) => load.push(&values, &tables, &style)?,
                         (None, Some(plan)) => {
                             let view = self.view(env);
-                            let around = self.around(env, &catalog, &view, style);
+                            let around = self.around(env, LazyCatalog::made(&catalog), &view, style);
                             self.insert_row(plan, &around, &mut tables, &values)?;
                         }
                         (None, None) => {}
