@@ -116,7 +116,7 @@ impl Ledger {
         pages.read(Event::DataFileRead, FILE, self.place(key, number), BLOCK)?;
         match decode(&pages) {
             Some((found, value)) if found == number => Ok(value),
-            None if self.flaw == Flaw::NoCheck => Ok(word(&pages, 1)),
+            None if self.flaw == Flaw::NoCheck => Ok(unchecked(&pages).1),
             _ => Err(Error::statement(sqlstate::DATA_CORRUPTED, "damaged")),
         }
     }
@@ -157,7 +157,7 @@ impl Ledger {
                 pages.read(Event::DataFileRead, FILE, self.place(key, number), BLOCK)?;
                 let (number, value) = match decode(&pages) {
                     Some(found) => found,
-                    None if self.flaw == Flaw::NoCheck => (word(&pages, 0), word(&pages, 1)),
+                    None if self.flaw == Flaw::NoCheck => unchecked(&pages),
                     None => continue,
                 };
                 if number >= entry.number.load(SeqCst) {
@@ -198,6 +198,11 @@ fn word(block: &[u8], at: usize) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&block[at * 8..][..8]);
     u64::from_le_bytes(bytes)
+}
+
+/// The number and the value of a block that may be torn between them, as who looks at no checksum reads it.
+fn unchecked(block: &[u8]) -> (u64, u64) {
+    (word(block, 0), word(block, block.len() / 16))
 }
 
 /// The number and the value of a whole block.
