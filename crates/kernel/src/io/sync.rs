@@ -11,6 +11,7 @@ use super::slot::{Method, Slot};
 use super::{Buffer, FileName, Op};
 use crate::clock;
 use crate::engine::{self, State};
+use crate::hosting::group::Block;
 use crate::session;
 use crate::wait::Event;
 
@@ -70,7 +71,9 @@ fn announced<T>(event: Event, file: FileName, call: impl FnOnce() -> T) -> T {
     let start = clock::now();
     me.begin_wait(event, file.raw(), start);
     local.shared.set_state(State::Blocked);
+    let blocked = Block::begin_for(event);
     let result = call();
+    drop(blocked);
     local.shared.set_state(State::Running);
     me.end_wait();
     engine::count_wait(event, clock::now().saturating_sub(start), true);

@@ -58,7 +58,8 @@ pub struct Row {
     pub name: &'static str,
     /// When an interrupt ends the wait.
     pub cancel: Cancel,
-    /// True if the wait may last as long as people do: a pooled group then activates another engine.
+    /// True if the wait may last as long as a disk or people do: a pooled group then activates another engine. Latches, and what else
+    /// lasts no longer than it takes to call one, are short.
     pub long: bool,
     /// One line for the manual.
     pub doc: &'static str,
@@ -106,27 +107,27 @@ events! {
     ClientRead Client "ClientRead" AnyTime long "The client's next message, inside a request.";
     ClientIdle Client "ClientIdle" AnyTime long "The client's next request; the session is parked, or its dedicated engine sleeps.";
     ClientWrite Client "ClientWrite" AnyTime long "Room in the client's socket: it does not read our answer.";
-    DataFileRead Io "DataFileRead" AtCompletion short "A read of one page.";
-    DataFileReadBatch Io "DataFileReadBatch" AtCompletion short "Reads of several scattered pages, issued together.";
-    DataFileReadScan Io "DataFileReadScan" AtCompletion short "A read of neighbouring pages for a scan.";
-    DataFileReadDirect Io "DataFileReadDirect" AtCompletion short "A read around the buffer pool.";
-    DataFileWrite Io "DataFileWrite" AtCompletion short "A write of pages.";
-    DataFileFlush Io "DataFileFlush" AtCompletion short "A flush of a data file to stable storage.";
-    DataFileExtend Io "DataFileExtend" AtCompletion short "A data file grows.";
-    DoubleWrite Io "DoubleWrite" AtCompletion short "A write of pages to the double-write area.";
-    WalWrite Io "WalWrite" AtCompletion short "A write and flush of the log by the session that leads the group.";
+    DataFileRead Io "DataFileRead" AtCompletion long "A read of one page.";
+    DataFileReadBatch Io "DataFileReadBatch" AtCompletion long "Reads of several scattered pages, issued together.";
+    DataFileReadScan Io "DataFileReadScan" AtCompletion long "A read of neighbouring pages for a scan.";
+    DataFileReadDirect Io "DataFileReadDirect" AtCompletion long "A read around the buffer pool.";
+    DataFileWrite Io "DataFileWrite" AtCompletion long "A write of pages.";
+    DataFileFlush Io "DataFileFlush" AtCompletion long "A flush of a data file to stable storage.";
+    DataFileExtend Io "DataFileExtend" AtCompletion long "A data file grows.";
+    DoubleWrite Io "DoubleWrite" AtCompletion long "A write of pages to the double-write area.";
+    WalWrite Io "WalWrite" AtCompletion long "A write and flush of the log by the session that leads the group.";
     WalRead Io "WalRead" AtCompletion short "A read of the log, in recovery.";
-    WalFileInit Io "WalFileInit" AtCompletion short "A new log file is made.";
-    ControlFileWrite Io "ControlFileWrite" AtCompletion short "A write of the control file.";
-    FileOperation Io "FileOperation" AtCompletion short "Opening, making, renaming or removing a file.";
+    WalFileInit Io "WalFileInit" AtCompletion long "A new log file is made.";
+    ControlFileWrite Io "ControlFileWrite" AtCompletion long "A write of the control file.";
+    FileOperation Io "FileOperation" AtCompletion long "Opening, making, renaming or removing a file.";
     IoDrain Io "IoDrain" AtCompletion short "The end of I/O that a process left in flight when it died, before its memory is used again.";
     IoSlot Io "IoSlot" AtCompletion short "A free I/O slot: all are in flight.";
-    WalFlushFollow Ipc "WalFlushFollow" Never short "The log's flush, led by another session.";
-    WalSpace Ipc "WalSpace" AtCompletion short "Room in the log buffer.";
-    BufferInProgress Ipc "BufferInProgress" AtCompletion short "A page that another session is reading.";
-    BufferCleaned Ipc "BufferCleaned" AtCompletion short "A free frame: the page cleaner is behind.";
+    WalFlushFollow Ipc "WalFlushFollow" Never long "The log's flush, led by another session.";
+    WalSpace Ipc "WalSpace" AtCompletion long "Room in the log buffer.";
+    BufferInProgress Ipc "BufferInProgress" AtCompletion long "A page that another session is reading.";
+    BufferCleaned Ipc "BufferCleaned" AtCompletion long "A free frame: the page cleaner is behind.";
     CheckpointDone Ipc "CheckpointDone" AnyTime long "The end of a checkpoint.";
-    BlockingCall Ipc "BlockingCall" AtCompletion short "A call that may block in the operating system, done by the blocking pool.";
+    BlockingCall Ipc "BlockingCall" AtCompletion long "A call that may block in the operating system, done by the blocking pool.";
     BufferContent LwLock "BufferContent" AtCompletion short "A page latch.";
     CatalogLatch LwLock "CatalogCache" AtCompletion short "A latch of the catalog cache.";
     StatementLatch LwLock "StatementCache" AtCompletion short "A latch of the statement cache.";
