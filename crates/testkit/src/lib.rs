@@ -6,12 +6,14 @@
 //! | [`tally`] | a service over the kernel alone, its clients, and what must hold of both whatever happens |
 //! | [`ledger`] | another one, which keeps values on disk |
 //! | [`loads`] | what a seed runs: which of them, in which model |
+//! | [`device`] | a disk whose power goes and which fails on demand |
 //! | [`history`] | what clients asked and were told, and when |
 //! | [`ports`] | ports for servers that a test starts |
 //! | [`register`] | a checker: is there an order of a register's operations that explains what everybody saw? |
 
 #![forbid(unsafe_code)]
 
+pub mod device;
 pub mod history;
 pub mod ledger;
 pub mod loads;
