@@ -2,6 +2,9 @@
 //!
 //! What is in it: `GEARBOX_VERSION` (the format's number), `gearbox.lock` (held locked by the supervisor, with its process
 //! id for people), the files of settings, and what `storage` keeps.
+//!
+//! The directory and its version are durable before anything else is put there: a power cut would otherwise take a whole
+//! database with the directory's name, or leave one that nobody knows for one.
 
 use base::{Error, Result, sqlstate};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -10,7 +13,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const VERSION_FILE: &str = "GEARBOX_VERSION";
+/// The same while it is being written.
+const VERSION_FRESH: &str = "GEARBOX_VERSION.new";
 const LOCK_FILE: &str = "gearbox.lock";
+/// What may be in a directory that is not a data directory yet.
+const BEFORE_VERSION: [&str; 3] = [LOCK_FILE, VERSION_FRESH, base::settings::AUTO_FILE];
 /// How long a start waits for the rest of a server whose first process was killed: its other processes keep the lock until
 /// they have noticed, and until what they were writing is written.
 const AFTERMATH: Duration = Duration::from_secs(20);
@@ -30,9 +37,7 @@ fn refused(what: &str, path: &Path, error: &std::io::Error) -> Error {
 ///
 /// Errors: `F0001` when another server uses it, `55000` when it holds something else or another version's data.
 pub fn open(path: &Path) -> Result<DataDirectory> {
-    if !path.exists() {
-        fs::create_dir_all(path).map_err(|error| refused("make the data directory", path, &error))?;
-    }
+    make(path).map_err(|error| refused("make the data directory", path, &error))?;
     let version_file = path.join(VERSION_FILE);
     let version = fs::read_to_string(&version_file).ok();
     match version.as_deref().map(str::trim) {
@@ -40,7 +45,7 @@ pub fn open(path: &Path) -> Result<DataDirectory> {
             let foreign = fs::read_dir(path)
                 .map_err(|error| refused("read the data directory", path, &error))?
                 .flatten()
-                .find(|entry| entry.file_name() != LOCK_FILE && entry.file_name() != base::settings::AUTO_FILE);
+                .find(|entry| !BEFORE_VERSION.iter().any(|name| entry.file_name() == *name));
             if let Some(entry) = foreign {
                 return Err(Error::session(
                     sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -65,10 +70,36 @@ pub fn open(path: &Path) -> Result<DataDirectory> {
     }
     let lock = lock(path)?;
     if version.is_none() {
-        fs::write(&version_file, format!("{FORMAT_VERSION}\n"))
-            .map_err(|error| refused("write", &version_file, &error))?;
+        write_version(path).map_err(|error| refused("write", &version_file, &error))?;
     }
     Ok(DataDirectory { _lock: lock })
+}
+
+/// Makes the directory, and those above it that are missing, and makes their names durable.
+fn make(path: &Path) -> std::io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let above = match path.parent() {
+        Some(above) if !above.as_os_str().is_empty() => above,
+        _ => Path::new("."),
+    };
+    make(above)?;
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    File::open(above)?.sync_all()
+}
+
+/// Writes the version: as a whole and durably, or not at all.
+fn write_version(path: &Path) -> std::io::Result<()> {
+    let fresh = path.join(VERSION_FRESH);
+    let mut file = File::create(&fresh)?;
+    writeln!(file, "{FORMAT_VERSION}")?;
+    file.sync_all()?;
+    fs::rename(&fresh, path.join(VERSION_FILE))?;
+    File::open(path)?.sync_all()
 }
 
 fn lock(path: &Path) -> Result<File> {

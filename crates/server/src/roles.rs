@@ -83,7 +83,9 @@ impl Roles {
             .mode(0o600)
             .open(&fresh)
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&fresh, path));
+            .and_then(|()| fs::rename(&fresh, path))
+            // A power cut must not take a password back that the server was started with.
+            .and_then(|()| fs::File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all());
         written.map_err(|error| {
             Error::session(sqlstate::IO_ERROR, format!("cannot write \"{}\"", path.display()))
                 .detail(format!("{error}."))
