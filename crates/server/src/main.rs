@@ -6,6 +6,8 @@ use server::options::{Command, Options};
 use server::{limit, serve};
 
 fn main() {
+    #[cfg(debug_assertions)]
+    plant();
     let mut arguments = std::env::args().skip(1).peekable();
     // The lab is a client: it has arguments of its own, and none of the server's settings.
     if arguments.next_if(|word| word == "lab").is_some() {
@@ -21,6 +23,14 @@ fn main() {
         Err(error) => finish(Err(error)),
     };
     std::process::exit(status);
+}
+
+/// In the tests' build: plants the bug that the environment names, so that a test can show that it would be found.
+#[cfg(debug_assertions)]
+fn plant() {
+    if let Ok(bug) = std::env::var("PLANTED_BUG") {
+        assert!(kernel::fault::plant(&bug), "there is no bug {bug}");
+    }
 }
 
 /// The exit status of a command; an error is told on standard error first.

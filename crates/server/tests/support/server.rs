@@ -39,7 +39,13 @@ pub struct Server {
     port: u16,
     data: PathBuf,
     arguments: Vec<String>,
+    /// Where it says what it has to say; its data is not the server's to remove then.
+    log: Option<PathBuf>,
+    plant: Option<&'static str>,
 }
+
+/// How long a start may take on a device that works, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -65,28 +71,70 @@ impl Server {
             if moving { "on" } else { "off" },
         ];
         let arguments = arguments.iter().chain(more).map(|argument| argument.to_string()).collect();
-        let mut server = Server { child: None, port: 0, data, arguments };
+        let mut server = Server { child: None, port: 0, data, arguments, log: None, plant: None };
         server.launch();
         server
     }
 
+    /// A server that is not started yet, on data that stays when it is gone; what it says goes to a file.
+    pub fn on(data: PathBuf, log: PathBuf, model: Model, more: &[&str]) -> Server {
+        let arguments = ["--engine", model.engine, "--sessions", model.sessions, "--engines", "2"];
+        let arguments = arguments.iter().chain(more).map(|argument| argument.to_string()).collect();
+        Server { child: None, port: 0, data, arguments, log: Some(log), plant: None }
+    }
+
+    /// Plants a bug in it ([`kernel::fault::BUGS`]), from its next start on.
+    pub fn plant(&mut self, bug: &'static str) {
+        self.plant = Some(bug);
+    }
+
+    /// Starts it, if it starts. None if it has ended instead, or `given_up` says that it will not; it is gone then.
+    pub fn try_start(&mut self, given_up: impl Fn() -> bool) -> Option<Client> {
+        self.spawn();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let child = self.child.as_mut().expect("it was started");
+            let ended = child.try_wait().expect("our own child").is_some();
+            if ended || given_up() || Instant::now() > end {
+                self.crash();
+                return None;
+            }
+            // Between a recovery that failed and the one after, somebody may be let in who is sent away.
+            match self.config().connect_timeout(Duration::from_secs(5)).connect(NoTls) {
+                Ok(client) => return Some(client),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// What it has said, where that goes to a file.
+    pub fn said(&self) -> String {
+        self.log.as_ref().and_then(|log| std::fs::read_to_string(log).ok()).unwrap_or_default()
+    }
+
     /// A server that runs already, on this machine: PostgreSQL, to see what it answers. It cannot be restarted.
     pub fn beside(port: u16) -> Server {
-        Server { child: None, port, data: PathBuf::from("/nonexistent"), arguments: Vec::new() }
+        let data = PathBuf::from("/nonexistent");
+        Server { child: None, port, data, arguments: Vec::new(), log: None, plant: None }
+    }
+
+    fn spawn(&mut self) {
+        self.port = free_port();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gearbox"));
+        command.arg("serve").arg("--data").arg(&self.data);
+        command.args(["--listen", &format!("127.0.0.1:{}", self.port)]).args(&self.arguments).stdout(Stdio::null());
+        if let Some(log) = &self.log {
+            let log = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a file for the log");
+            command.stderr(log);
+        }
+        if let Some(bug) = self.plant {
+            command.env("PLANTED_BUG", bug);
+        }
+        self.child = Some(command.spawn().expect("the server starts"));
     }
 
     fn launch(&mut self) {
-        self.port = free_port();
-        let child = Command::new(env!("CARGO_BIN_EXE_gearbox"))
-            .arg("serve")
-            .arg("--data")
-            .arg(&self.data)
-            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
-            .args(&self.arguments)
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        self.child = Some(child);
+        self.spawn();
         let end = Instant::now() + Duration::from_secs(20);
         while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             assert!(Instant::now() < end, "the server does not answer within 20 s");
@@ -160,8 +208,14 @@ impl Server {
 
     /// Kills it: all of it, because its hosts die with it.
     pub fn crash(&mut self) {
-        self.signal("-KILL");
+        self.kill();
         let _ = self.child.take().expect("the server runs").wait();
+    }
+
+    /// The same, without waiting for its end. It may have ended already.
+    pub fn kill(&self) {
+        let pid = self.child.as_ref().expect("the server runs").id().to_string();
+        let _ = Command::new("kill").args(["-KILL", &pid]).stderr(Stdio::null()).status();
     }
 
     /// Starts it again on the same data.
@@ -181,6 +235,8 @@ impl Drop for Server {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = std::fs::remove_dir_all(&self.data);
+        if self.log.is_none() {
+            let _ = std::fs::remove_dir_all(&self.data);
+        }
     }
 }
