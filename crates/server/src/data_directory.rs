@@ -120,7 +120,8 @@ fn lock(path: &Path) -> Result<File> {
         }
         let mut holder = String::new();
         let _ = file.rewind().and_then(|()| file.read_to_string(&mut holder));
-        let alive = Path::new("/proc").join(holder.trim()).exists();
+        // Nobody is named where a power cut took the text, or the holder is about to write it.
+        let alive = !holder.trim().is_empty() && Path::new("/proc").join(holder.trim()).exists();
         if alive || began.elapsed() > AFTERMATH {
             return Err(Error::session(
                 sqlstate::LOCK_FILE_EXISTS,
@@ -134,4 +135,25 @@ fn lock(path: &Path) -> Result<File> {
     let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
     written.map_err(|error| refused("write", &lock_file, &error))?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_whose_holder_is_not_named_is_waited_for() {
+        let path = std::env::temp_dir().join(format!("gearbox-directory-{}", std::process::id()));
+        let held = open(&path).unwrap();
+        fs::write(path.join(LOCK_FILE), "").unwrap();
+        let waits = std::thread::spawn({
+            let path = path.clone();
+            move || open(&path).map(drop)
+        });
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waits.is_finished(), "refused at once");
+        drop(held);
+        waits.join().unwrap().unwrap();
+        fs::remove_dir_all(&path).unwrap();
+    }
 }
