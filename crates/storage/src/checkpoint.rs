@@ -179,7 +179,7 @@ impl Storage {
             running: Cow::Owned(running),
             aborted: Cow::Owned(inline),
         };
-        let mut room = self.wal.reserve(space::record_bytes(&record))?;
+        let mut room = self.wal.reserve_spare(space::record_bytes(&record))?;
         let span = room.append(Xid(0), 0, &record);
         drop(room);
         self.wal.flush(span.end);
@@ -204,7 +204,7 @@ impl Storage {
         }
         for part in aborted.chunks(ABORTED_IN_RECORD) {
             let record = Abort { timestamp_us: 0, subxids: Cow::Borrowed(part), dropped: Cow::Borrowed(&[]) };
-            self.wal.reserve(space::record_bytes(&record))?.append(Xid(0), 0, &record);
+            self.wal.reserve_spare(space::record_bytes(&record))?.append(Xid(0), 0, &record);
         }
         Ok(Vec::new())
     }

@@ -201,11 +201,18 @@ impl Storage {
 
     /// The log writer's life: asynchronous commits become durable soon, and the next segment is there before it is needed.
     fn run_log_writer(&self) {
+        // Told once, not each time that it is tried again.
+        let mut refused = false;
         while !session::stopping() {
             let flushed = self.wal.durable();
             self.wal.flush_all();
-            if let Err(error) = self.wal.make_ahead() {
-                eprintln!("gearbox: the next file of the log cannot be made yet: {error}");
+            match self.wal.make_ahead() {
+                Ok(()) => refused = false,
+                Err(error) if !refused => {
+                    refused = true;
+                    eprintln!("gearbox: the next file of the log cannot be made yet: {error}");
+                }
+                Err(_) => {}
             }
             let idle = self.wal.inserted() == flushed;
             let pause = if idle { LOG_WRITER_PAUSE_NS } else { LOG_WRITER_DELAY_NS };

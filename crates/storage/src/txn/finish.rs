@@ -120,7 +120,7 @@ impl Transactions {
     /// record.
     fn log_abort(&self, xid: Xid, made: &[RelId]) -> Option<Lsn> {
         let record = Abort { timestamp_us: timestamp_us(), subxids: Cow::Borrowed(&[]), dropped: Cow::Borrowed(made) };
-        let room = self.wal.reserve(space::record_bytes(&record)).ok();
+        let room = self.wal.reserve_spare(space::record_bytes(&record)).ok();
         let end = room.map(|mut room| room.append(xid, 0, &record).end);
         let _critical = Critical::enter();
         self.map.set_aborted(xid);

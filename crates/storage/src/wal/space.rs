@@ -9,9 +9,12 @@
 //!    after `inserted` has been raised.
 //! 2. What a session has of the reserved room is its share, so that a death gives it back: both change in one critical section.
 //! 3. Who waits for room holds no latch; it flushes the log itself if there is anything to flush.
+//! 4. Room is room on disk as well: the segments are there up to the end of everything that is reserved, so that a full disk is an
+//!    error of whoever wants to begin something, and never of a flush, which has promised its records already. Beyond that
+//!    [`SPARE`] is left for those that give space back: a checkpoint's record, and aborts.
 
 use super::record::{Length, RECORD_ALIGN, RECORD_HEADER_BYTES, RecordBody};
-use super::{BLOCK, Wal};
+use super::{BLOCK, SEGMENT_BYTES, Wal};
 use base::{Error, Result, SessionId, sqlstate};
 use kernel::sync::Critical;
 use kernel::wait::{self, Event};
@@ -20,6 +23,9 @@ use std::sync::atomic::Ordering::*;
 
 /// How long a session that waits for others to give room back sleeps at most before it looks again.
 const PATIENCE_NS: u64 = 10_000_000;
+
+/// Bytes of the segments that only [`Wal::reserve_spare`] takes.
+const SPARE: u64 = 1 << 20;
 
 /// Space in the log for records of this session. The rest goes back when it is dropped.
 pub struct Room {
@@ -40,8 +46,17 @@ pub fn record_bytes(body: &impl RecordBody) -> usize {
 impl Wal {
     /// Reserves room for records of at most `bytes` bytes together, waiting until there is room. The session holds no latch.
     ///
-    /// Errors: `53400` when the ring is too small for that many.
+    /// Errors: `53400` when the ring is too small for that many; `53100` when the log's disk is full.
     pub fn reserve(&self, bytes: usize) -> Result<Room> {
+        self.reserve_before(bytes, SPARE)
+    }
+
+    /// The same for what gives space back, or ends what holds it: it may use the log to the end of its files. Errors: the same.
+    pub(crate) fn reserve_spare(&self, bytes: usize) -> Result<Room> {
+        self.reserve_before(bytes, 0)
+    }
+
+    fn reserve_before(&self, bytes: usize, spare: u64) -> Result<Room> {
         debug_assert_eq!(session::latches_held(), 0, "room in the log is reserved with a latch held");
         let bytes = bytes.next_multiple_of(RECORD_ALIGN) as u64;
         if bytes > self.ring_bytes() / 2 {
@@ -56,7 +71,11 @@ impl Wal {
         while !self.try_take(session, bytes) {
             self.make_room();
         }
-        Ok(Room { wal: *self, session, left: bytes, scratch: Vec::new() })
+        let room = Room { wal: *self, session, left: bytes, scratch: Vec::new() };
+        // Rule 4. Reserved before inserted: a record that moves from one to the other meanwhile is counted twice, not missed.
+        let reserved = self.tail.reserved.load(SeqCst);
+        self.ensure_segment((self.inserted().0 + reserved + spare) / SEGMENT_BYTES)?;
+        Ok(room)
     }
 
     fn try_take(&self, session: SessionId, bytes: u64) -> bool {
