@@ -155,8 +155,7 @@ impl Storage {
         kernel::fault::point("checkpoint.cleaned");
         // Rule 1: the end first, then the frames, then the batch on its way, because pages go from frames to batches.
         let end = self.wal.inserted();
-        let dirt = self.pool.oldest_dirt(end);
-        let redo = if forgetful { end } else { self.pool.double_write().oldest_dirt(dirt) };
+        let redo = if forgetful { end } else { self.oldest_dirt(end) };
         // Rule 2.
         self.pool.double_write().flush_places(self.pool.files());
         kernel::fault::point("checkpoint.flushed");
@@ -193,6 +192,19 @@ impl Storage {
         shared.record.store(span.start.0, Relaxed);
         shared.record_end.store(span.end.0, Relaxed);
         self.wal.recycle(redo, self.segments_ahead(redo.0.saturating_sub(before)))
+    }
+
+    /// From where the log is needed for pages that are not at their places: in frames, or on their way. `none` if there are none.
+    fn oldest_dirt(&self, none: Lsn) -> Lsn {
+        let double_write = self.pool.double_write();
+        loop {
+            // Pages that a device refuses go back from the batch to their frames: then both are looked at again.
+            let returned = double_write.returned();
+            let dirt = double_write.oldest_dirt(self.pool.oldest_dirt(none));
+            if double_write.returned() == returned {
+                return dirt;
+            }
+        }
     }
 
     /// Logs which transactions have aborted, if they are too many for the checkpoint's own record; answers those that go there.

@@ -64,6 +64,8 @@ kernel::shared! {
         flushed: AtomicU64,
         /// From where the log is needed for the batch on its way; all bits flipped, so that zero is "nothing on its way".
         dirt: AtomicU64,
+        /// How often pages went back to their frames, because they could not be written.
+        returned: AtomicU64,
         flushing: Latch,
     }
 }
@@ -114,6 +116,12 @@ impl DoubleWrite {
             0 => none,
             dirt => Lsn(!dirt).min(none),
         }
+    }
+
+    /// Counts the times that pages which could not be written went back from a batch to their frames: who looks at frames and then at
+    /// the batch may miss them if this has moved.
+    pub(crate) fn returned(&self) -> u64 {
+        self.state.returned.load(SeqCst)
     }
 
     /// Begins a batch: waits for the area, and for a place in the file that may be used again.
@@ -401,6 +409,10 @@ impl Pool {
             claimed.iter().for_each(|&(frame, dirt)| self.write_failed(frame, dirt));
         }
         kernel::fault::point("double_write.places_written");
+        if outcome.is_err() {
+            // After the frames have their dirt back, before the batch forgets it.
+            self.double_write().state.returned.fetch_add(1, SeqCst);
+        }
         batch.end();
         self.written(claimed.iter().map(|claim| claim.0), written as u64);
         outcome.map(|()| (written, looked))
