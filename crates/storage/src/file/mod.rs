@@ -249,7 +249,11 @@ impl Files {
             io::remove(name(rel))?;
         }
         io::create(name(rel), 0)?;
-        io::sync_directory(Kind::Data)?;
+        if let Err(error) = io::sync_directory(Kind::Data) {
+            // Nobody is told of the file, so nobody would remove it.
+            let _ = io::remove(name(rel));
+            return Err(error);
+        }
         self.take_out(rel);
         self.add(rel, 0, 0).map(drop)
     }

@@ -13,6 +13,8 @@
 //! 2. A segment's bytes are there before it is used (zeros, or the remains of its earlier life), so that a durable write
 //!    changes no sizes. Remains are no records: a record's checksum covers its position.
 //! 3. One session at a time makes, renames and removes: it holds the files' latch.
+//! 4. An error between the making or renaming of a file and the flush of its name leaves a file that is not counted. The next attempt
+//!    takes it, and flushes again.
 
 use super::{SEGMENT_BYTES, Wal};
 use base::{Error, Lsn, Result};
@@ -34,7 +36,16 @@ impl Wal {
             if segment < next {
                 return Ok(());
             }
-            io::create_zeroed(FileName::wal(next), SEGMENT_BYTES)?;
+            let name = FileName::wal(next);
+            match io::size(name)? {
+                // A name that could not be made durable the last time (rule 4); its bytes are there.
+                Some(SEGMENT_BYTES) => {}
+                Some(_) => {
+                    io::remove(name)?;
+                    io::create_zeroed(name, SEGMENT_BYTES)?;
+                }
+                None => io::create_zeroed(name, SEGMENT_BYTES)?,
+            }
             io::sync_directory(Kind::Wal)?;
             kernel::fault::point("wal.segment_made");
             self.files.created.fetch_add(1, Relaxed);
@@ -88,21 +99,34 @@ impl Wal {
         let wanted = self.inserted().0 / SEGMENT_BYTES + 1 + ahead;
         let first = self.files.oldest.load(Acquire);
         let mut made = self.files.made.load(Acquire);
-        for segment in first..needed {
-            let name = FileName::wal(segment);
-            if made < wanted && io::size(name)? == Some(SEGMENT_BYTES) {
-                io::rename(name, FileName::wal(made))?;
-                made += 1;
-                self.files.recycled.fetch_add(1, Relaxed);
-            } else if io::remove(name)? {
-                self.files.removed.fetch_add(1, Relaxed);
+        let mut oldest = first;
+        let mut outcome = Ok(());
+        while oldest < needed {
+            outcome = self.give_another_use(oldest, &mut made, wanted);
+            if outcome.is_err() {
+                break;
             }
+            oldest += 1;
             kernel::fault::point("wal.segment_recycled");
         }
-        if first < needed {
+        if first < oldest {
+            // Also after an error: those that were renamed before it are counted, or nobody would find them (rule 4).
             io::sync_directory(Kind::Wal)?;
             self.files.made.store(made, Release);
-            self.files.oldest.store(needed, Release);
+            self.files.oldest.store(oldest, Release);
+        }
+        outcome
+    }
+
+    /// Renames a segment to be the next one, or removes it.
+    fn give_another_use(&self, segment: u64, made: &mut u64, wanted: u64) -> Result<()> {
+        let name = FileName::wal(segment);
+        if *made < wanted && io::size(name)? == Some(SEGMENT_BYTES) {
+            io::rename(name, FileName::wal(*made))?;
+            *made += 1;
+            self.files.recycled.fetch_add(1, Relaxed);
+        } else if io::remove(name)? {
+            self.files.removed.fetch_add(1, Relaxed);
         }
         Ok(())
     }
