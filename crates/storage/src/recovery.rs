@@ -26,6 +26,8 @@
 //! 5. A transaction without a commit record has aborted. All others that the checkpoint does not name have committed.
 //! 6. The log is flushed before it is read: a record that a dead server was writing can be read though it is not durable, and pages with
 //!    its change must not be written before it is.
+//! 7. An end of the log behind which the log goes on is damage, and ends the start with an error: commits that were acknowledged
+//!    would be gone, and pages have changes that the log would not know.
 //!
 //! What this does not do: undo. Versions of aborted transactions are invisible and are pruned later.
 
@@ -146,10 +148,13 @@ impl Storage {
                 ))
                 .hint("Restore the log's files, or the whole data directory from a backup."));
         }
+        // Rule 7. Before anything is decided by what is missing.
+        let last_block = reader.last_block()?.to_vec();
+        reader.require_end(self.wal.ring_bytes())?;
         redo.finish(&mut found)?;
         found.end = end;
         self.wal.survey(end)?;
-        self.wal.open(end, reader.last_block()?, epoch);
+        self.wal.open(end, &last_block, epoch);
         self.checkpoints.open(control.database, control.redo);
         kernel::fault::point("recovery.end");
         self.make_checkpoint(Pace::Fast)?;

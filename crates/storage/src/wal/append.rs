@@ -34,7 +34,7 @@ impl Room {
             let mut insert = tail.insert.lock();
             let start = insert.position;
             let end = start + bytes;
-            draft.seal(&mut self.scratch, Lsn(start));
+            draft.seal(&mut self.scratch, Lsn(start), Some(self.wal.durable()));
             assert!(end - self.wal.floor() <= ring.len() as u64, "the log's ring overflows");
             ring.put(start, &self.scratch);
             insert.position = end;

@@ -1,18 +1,24 @@
 //! Reading the log back, from a record's beginning to the end of the log.
 //!
 //! The stream ends where no record is: at zeros, at a record whose checksum is wrong, at one of an earlier start of the
-//! server. A torn last record and a damaged one in the middle look alike; what tells them apart is only whether more of
-//! the log should be there, which the caller knows ([`super::record`], rule 4).
+//! server ([`super::record`], rule 4). A torn last record and a damaged one in the middle look alike, but only the second can
+//! be followed by a record that was made when the log was durable beyond that place: [`Reader::require_end`] looks for
+//! one. A power cut may well leave whole records behind a torn one, if all of them were on their way to the disk.
 
-use super::record::{End, Parsed, RawRecord, parse};
+use super::record::{End, Parsed, RECORD_ALIGN, RawRecord, parse};
 use super::{BLOCK, SEGMENT_BYTES};
-use base::{Lsn, Result, sqlstate};
+use base::{Error, Lsn, Result, sqlstate};
 use kernel::io::{FileName, Pages};
 use kernel::region::heap::Owner;
 use kernel::wait::Event;
 
 /// Bytes that are read at once.
 const READ_BYTES: u64 = 256 << 10;
+
+/// How far beyond the reach of a write the search for more of the log goes: more than the longest run of records too long for it.
+const SCAN_BEYOND: u64 = 128 << 10;
+/// The search passes over longer records: shorter ones are near, and nonsense may look like a length.
+const SCAN_RECORD_MAX: u64 = 16 << 10;
 
 /// Reads records one after the other.
 pub struct Reader {
@@ -80,6 +86,38 @@ impl Reader {
     /// Why the log ends here, if it does.
     pub fn end(&self) -> Option<End> {
         self.end
+    }
+
+    /// Refuses an end of the log that is none, because the log goes on behind it. `reach` is how much of the log can have been
+    /// on its way at once; a record behind that would say for certain that the place before it was durable.
+    ///
+    /// Errors: `XX001`.
+    pub fn require_end(&mut self, reach: u64) -> Result<()> {
+        let end = self.at;
+        let upto = end.0 + reach + SCAN_BEYOND;
+        let mut at = end.0;
+        while at < upto {
+            while self.from + (self.bytes.len() as u64) < at + SCAN_RECORD_MAX {
+                self.read_more()?;
+            }
+            let rest = &self.bytes[(at - self.from) as usize..];
+            if let Parsed::Record(record) = parse(&rest[..SCAN_RECORD_MAX as usize], Lsn(at), 0)
+                && record.durable > end
+            {
+                let file = FileName::wal(end.0 / SEGMENT_BYTES);
+                return Err(Error::corruption(format!("the log is damaged at {end}"))
+                    .detail(format!(
+                        "At byte {} of \"{file}\" there is no whole record: {:?}. The one at {} was made when the log was durable up to {}.",
+                        end.0 % SEGMENT_BYTES,
+                        self.end,
+                        record.lsn,
+                        record.durable
+                    ))
+                    .hint("Restore the file, or the whole data directory from a backup."));
+            }
+            at += RECORD_ALIGN as u64;
+        }
+        Ok(())
     }
 
     /// The bytes of the last block before the position.

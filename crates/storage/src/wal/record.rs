@@ -1,8 +1,8 @@
 //! Log records: what each one says, its bytes, and what it does to a page.
 //!
 //! ```text
-//!  0        4        8     16      20     21      22  24
-//!  | crc32c | length | xid | epoch | kind | flags | 0 | body ... | zeros up to a multiple of eight
+//!  0        4        8     16      20     21      22        24
+//!  | crc32c | length | xid | epoch | kind | flags | durable | body ... | zeros up to a multiple of eight
 //! ```
 //!
 //! The table of kinds in [`body`] is the only place where kinds, names, numbers, fields and their docs are written;
@@ -19,13 +19,15 @@
 //!    followed a crash overwrote a torn tail and the remains of that tail happen to begin at a record's end.
 //! 5. Nothing read from a log is trusted beyond its checksum: every decoder answers `Err` to bytes it cannot make sense
 //!    of.
+//! 6. *Durable* says how far the log was durable when the record was made. It tells damage from a torn tail: what was durable
+//!    once cannot have been torn by a crash.
 //!
 //! The life of a record: a body is made, [`encode`] appends it to a buffer while no latch of the log is held, the log
 //! gives it an LSN, [`Draft::seal`] completes the checksum. Reading: [`parse`] frames it, [`RawRecord::decode`] makes a
 //! [`Record`], [`Record::redo`] applies it.
 //!
 //! What this does not do: segments, buffers, flushing, deciding where the log ends (a damaged record in the middle and
-//! the torn last one look alike here).
+//! the torn last one look alike here; [`super::reader`] looks at what follows).
 //!
 //! Redo only: there are no undo records, because a version of an aborted transaction is never visible and is pruned
 //! later.

@@ -67,7 +67,7 @@ impl Tree {
     fn log(&mut self, body: Body<'_>) {
         let mut bytes = Vec::new();
         let at = self.lsn;
-        encode(&mut bytes, Xid(4), 1, 0, &body).seal(&mut bytes, at);
+        encode(&mut bytes, Xid(4), 1, 0, &body).seal(&mut bytes, at, None);
         let Parsed::Record(raw) = parse(&bytes, at, 0) else { panic!("{body:?}") };
         let record = Record { xid: Xid(4), init: false, body };
         let read = raw.decode().unwrap();

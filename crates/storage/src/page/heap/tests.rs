@@ -26,7 +26,7 @@ fn log(page: &mut PageBytes, twin: &mut PageBytes, nth: usize, xid: Xid, body: B
     let mut bytes = Vec::new();
     let draft = encode(&mut bytes, xid, 1, 0, &body);
     let at = Lsn(header::lsn(page).0.next_multiple_of(8));
-    draft.seal(&mut bytes, at);
+    draft.seal(&mut bytes, at, None);
     let record = Record { xid, init: false, body };
     record.apply(nth, page).unwrap();
     let Parsed::Record(raw) = parse(&bytes, at, 1) else { panic!("the record cannot be read again") };

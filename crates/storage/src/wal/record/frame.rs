@@ -16,6 +16,11 @@ pub const EPOCH: usize = 16;
 pub const KIND: usize = 20;
 /// Offset of the flags, `u8`.
 pub const RECORD_FLAGS: usize = 21;
+/// Offset of how far behind the record's beginning the log was durable when the record was made, `u16`: in units of
+/// [`DURABLE_UNIT`] rounded up, and one more; zero says nothing.
+pub const DURABLE: usize = 22;
+/// See [`DURABLE`].
+pub const DURABLE_UNIT: u64 = 4096;
 /// Bytes before the body.
 pub const RECORD_HEADER_BYTES: usize = 24;
 /// Records begin at multiples of this.
@@ -54,8 +59,12 @@ pub fn encode(buffer: &mut Vec<u8>, xid: Xid, epoch: u32, flags: u8, body: &impl
 }
 
 impl Draft {
-    /// Completes the checksum of the record at the front of `record`, now that its place in the log is known.
-    pub fn seal(self, record: &mut [u8], lsn: Lsn) {
+    /// Completes the record at the front of `record`, now that its place in the log is known; the log is durable up to
+    /// `durable`, or nothing is to be said of that.
+    pub fn seal(self, record: &mut [u8], lsn: Lsn, durable: Option<Lsn>) {
+        let behind = durable.map(|durable| (lsn.0 - durable.0).div_ceil(DURABLE_UNIT) + 1);
+        let behind = behind.and_then(|units| u16::try_from(units).ok()).unwrap_or(0);
+        record[DURABLE..RECORD_HEADER_BYTES].copy_from_slice(&behind.to_le_bytes());
         debug_assert!(lsn.0.is_multiple_of(RECORD_ALIGN as u64));
         let crc = finish_crc(self.body_crc, record, lsn);
         put_u32(record, CRC, crc);
@@ -120,6 +129,8 @@ pub struct RawRecord<'a> {
     pub kind: u8,
     /// Its flags.
     pub flags: u8,
+    /// The log was durable up to here when it was made; zero if it does not say.
+    pub durable: Lsn,
     /// Its body.
     pub body: &'a [u8],
 }
@@ -145,9 +156,7 @@ pub fn parse(bytes: &[u8], lsn: Lsn, epoch: u32) -> Parsed<'_> {
     if length == 0 {
         return Parsed::End(End::Blank);
     }
-    if !(RECORD_HEADER_BYTES..=MAX_RECORD_BYTES).contains(&length)
-        || bytes[RECORD_FLAGS + 1..RECORD_HEADER_BYTES] != [0, 0]
-    {
+    if !(RECORD_HEADER_BYTES..=MAX_RECORD_BYTES).contains(&length) {
         return Parsed::End(End::Length(length as u32));
     }
     if bytes.len() < length {
@@ -162,8 +171,14 @@ pub fn parse(bytes: &[u8], lsn: Lsn, epoch: u32) -> Parsed<'_> {
     if own_epoch < epoch {
         return Parsed::End(End::Stale { epoch: own_epoch });
     }
+    let behind = u16::from_le_bytes([bytes[DURABLE], bytes[DURABLE + 1]]) as u64;
+    let durable = match behind.checked_sub(1) {
+        Some(units) => Lsn(lsn.0.saturating_sub(units * DURABLE_UNIT)),
+        None => Lsn(0),
+    };
     Parsed::Record(RawRecord {
         lsn,
+        durable,
         end: Lsn(lsn.0.saturating_add(length.next_multiple_of(RECORD_ALIGN) as u64)),
         xid: Xid(u64_at(bytes, XID)),
         epoch: own_epoch,

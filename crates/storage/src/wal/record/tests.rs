@@ -160,7 +160,7 @@ fn sealed(body: &Body<'_>, lsn: Lsn, epoch: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let draft = encode(&mut bytes, Xid(77), epoch, 0, body);
     assert_eq!(draft.bytes, bytes.len());
-    draft.seal(&mut bytes, lsn);
+    draft.seal(&mut bytes, lsn, None);
     bytes
 }
 
@@ -197,7 +197,7 @@ fn every_kind_survives_the_log() {
         let lsn = Lsn(log.len() as u64);
         let start = log.len();
         let draft = encode(&mut log, Xid(5), 3, 0, &body);
-        draft.seal(&mut log[start..], lsn);
+        draft.seal(&mut log[start..], lsn, None);
         let mut length = Length::default();
         RecordBody::encode(&body, &mut length);
         assert_eq!(draft.bytes, (RECORD_HEADER_BYTES + length.0).next_multiple_of(RECORD_ALIGN));
@@ -267,7 +267,7 @@ fn unknown_kinds_and_flags_are_refused_with_a_hint() {
         let mut bytes = Vec::new();
         let draft = encode(&mut bytes, Xid(1), 0, 0, &NextOid { next: 1 });
         bytes[at] = value;
-        draft.seal(&mut bytes, Lsn(8));
+        draft.seal(&mut bytes, Lsn(8), None);
         let Parsed::Record(raw) = parse(&bytes, Lsn(8), 0) else { panic!() };
         let error = raw.decode().unwrap_err();
         assert!(error.hint_text().is_some() && error.message().contains("0/8"), "{error}");
