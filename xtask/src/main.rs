@@ -8,6 +8,7 @@
 //! | `e2e [NAME…]` | client programs against a server, in each of the six models ([`e2e`]) |
 //! | `matrix [NAME…]` | the same in every combination of model, wait primitive and I/O method |
 //! | `torture` | the same in combinations drawn at random, for as long as asked |
+//! | `torture power` | power cuts on a device that loses what was not flushed, as many as asked ([`power`]) |
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
 //!
@@ -27,6 +28,7 @@ mod lab;
 mod machine;
 mod model;
 mod pgbench;
+mod power;
 mod process;
 mod server_under_test;
 mod sim;
@@ -48,6 +50,7 @@ usage: cargo xtask COMMAND
   e2e [NAME...]       client programs against the server in the six models   [--model ENGINE/SESSIONS]
   matrix [NAME...]    the same under every wait primitive and I/O method     [--model ENGINE/SESSIONS]
   torture             the same, drawn at random                              [--minutes N] [--seed N]
+  torture power       power cuts, in all models and I/O methods              [--cuts N] [--seed N]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
 
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         "gen" => r#gen::run(args),
         "e2e" => e2e::run(args, e2e::Tier::Check),
         "matrix" => e2e::run(args, e2e::Tier::Matrix),
+        "torture" if args.flag("power") => power::run(args),
         "torture" => e2e::torture(args),
         "sim" => sim::run(args),
         "lab" => lab::run(args),

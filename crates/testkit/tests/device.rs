@@ -17,7 +17,8 @@ fn what_was_flushed_is_there_after_a_power_cut() {
     let mut kept = File::create(root.join("d/kept")).unwrap();
     kept.write_all(b"flushed").unwrap();
     kept.sync_all().unwrap();
-    let log = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(O_DSYNC).open(root.join("d/log"));
+    let log =
+        OpenOptions::new().write(true).create(true).truncate(false).custom_flags(O_DSYNC).open(root.join("d/log"));
     let log = log.unwrap();
     log.write_all_at(b"durable", 0).unwrap();
     File::open(root.join("d")).unwrap().sync_all().unwrap();

@@ -111,7 +111,9 @@ pub fn check(client: &mut Client, model: &mut Model) -> Result<(), String> {
     }
     for (client_number, known) in model.clients.iter_mut().enumerate() {
         let mut numbers = |what: &str| -> Result<Vec<i64>, String> {
-            let rows = client.query(what, &[]).map_err(|error| format!("what was acknowledged cannot be read: {what}: {error:?}"))?;
+            let rows = client
+                .query(what, &[])
+                .map_err(|error| format!("what was acknowledged cannot be read: {what}: {error:?}"))?;
             Ok(rows.iter().map(|row| row.get(0)).collect())
         };
         let in_a = numbers(&format!("select number from a where client = {client_number} order by number"))?;

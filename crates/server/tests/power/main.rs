@@ -101,7 +101,7 @@ impl Machine {
         // An error while the power is on is one; after that nothing is.
         load::check(client, &mut self.model)?;
         let text = |error: postgres::Error| format!("{error:?}");
-        if nth % 8 == 7 {
+        if nth % 8 == 7 && self.model.tables {
             load::clear(client, &mut self.model).map_err(text)?;
         }
         load::prepare(client, &mut self.model).map_err(text)?;

@@ -70,9 +70,10 @@ impl Faults {
 
     /// What happens to this operation, if anything.
     pub(super) fn strike(&mut self, operation: Operation, path: &str) -> Option<Effect> {
-        let fault = self.faults.iter_mut().find(|fault| {
-            fault.operation == operation && fault.times > 0 && path.starts_with(fault.files.as_str())
-        })?;
+        let fault = self
+            .faults
+            .iter_mut()
+            .find(|fault| fault.operation == operation && fault.times > 0 && path.starts_with(fault.files.as_str()))?;
         fault.times -= 1;
         self.met += 1;
         Some(fault.effect)

@@ -192,8 +192,7 @@ impl Tree {
         }
         let number = self.next;
         self.next += 1;
-        let kind =
-            if directory { Kind::Directory(Directory::default()) } else { Kind::File(File::default()) };
+        let kind = if directory { Kind::Directory(Directory::default()) } else { Kind::File(File::default()) };
         self.nodes.insert(number, Node { path, kind });
         self.directory(parent)?.change(Naming { gone: None, come: Some((name.to_string(), number)) });
         self.look(number)
