@@ -135,8 +135,10 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        // A process of the server may have files open for a moment after it was killed: then the mount goes with them.
         if let Some(mount) = self.mount.take()
             && let Err(error) = mount.umount_and_join()
+            && !std::process::Command::new("umount").arg("-l").arg(&self.at).status().is_ok_and(|done| done.success())
         {
             eprintln!("\"{}\" stays mounted: {error}", self.at.display());
         }
