@@ -68,7 +68,7 @@ impl Machine {
         while counts.cuts < end {
             // The first starts make the database, which is to be cut as well.
             if chance.percent(if counts.cuts + cuts == end { 50 } else { 20 }) {
-                self.device.arm(chance.next(), chance.below(150));
+                self.device.arm(chance.draw(), chance.below(150));
                 counts.in_start += 1;
             }
             let Some(mut client) = self.server.try_start(|| self.device.is_off()) else {
@@ -105,7 +105,7 @@ impl Machine {
             load::clear(client, &mut self.model).map_err(text)?;
         }
         load::prepare(client, &mut self.model).map_err(text)?;
-        self.device.arm(chance.next(), 20 + chance.below(1500));
+        self.device.arm(chance.draw(), 20 + chance.below(1500));
         let stop = AtomicBool::new(false);
         let (port, device, model) = (self.server.port(), &self.device, &mut self.model);
         std::thread::scope(|scope| {

@@ -123,6 +123,8 @@ impl Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gearbox"));
         command.arg("serve").arg("--data").arg(&self.data);
         command.args(["--listen", &format!("127.0.0.1:{}", self.port)]).args(&self.arguments).stdout(Stdio::null());
+        // A word to the tests, and no setting.
+        command.env_remove("GEARBOX_FULL");
         if let Some(log) = &self.log {
             let log = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a file for the log");
             command.stderr(log);
