@@ -165,6 +165,10 @@ fn a_read_that_fails_is_an_error_of_who_reads() {
 fn short_transfers_are_gone_on_with() {
     for method in ["workers", "sync"] {
         in_models_with(&["--io-method", method], |mut machine| {
+            // The short form takes one method in each of its models.
+            if std::env::var_os("GEARBOX_FULL").is_none() && (machine.model == MODELS[1]) != (method == "workers") {
+                return;
+            }
             let mut client = machine.start();
             for operation in [Operation::Read, Operation::Write] {
                 machine.fault(operation, "data/base", Effect::Short, 100_000);
