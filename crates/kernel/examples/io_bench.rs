@@ -100,6 +100,7 @@ fn serve(description: &str) -> i32 {
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 64 << 20,
         move_sessions: false,
+        keepalive: Default::default(),
         data_dir: words[4].into(),
         listen: vec![([127, 0, 0, 1], words[3].parse().expect("a port")).into()],
     };

@@ -85,6 +85,19 @@ choice! {
     }
 }
 
+/// How soon a connection whose other end is gone without a word is found out; zero leaves it to the system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Keepalive {
+    /// How long nothing may come before the system asks whether the other end is still there, in seconds.
+    pub idle_s: u32,
+    /// How long it waits for an answer before it asks again, in seconds.
+    pub interval_s: u32,
+    /// How many questions may stay without an answer.
+    pub count: u32,
+    /// How long what was sent may stay unacknowledged, in milliseconds.
+    pub user_timeout_ms: u32,
+}
+
 /// Everything the kernel is told at its start.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -123,6 +136,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Addresses to listen on.
     pub listen: Vec<std::net::SocketAddr>,
+    /// How clients' connections are kept an eye on.
+    pub keepalive: Keepalive,
 }
 
 impl Config {

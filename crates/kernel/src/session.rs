@@ -77,6 +77,13 @@ pub trait Service: Send + Sync + 'static {
     /// Runs one of the tasks that [`Service::background`] names, until [`stopping`] says that the server stops.
     fn run_background(&self, _task: usize) {}
 
+    /// How long a client may be connected before the service has set or cleared a deadline of the session's own
+    /// ([`SessionShared::set_deadline`]); [`Interrupt::IdleTimeout`] tells the service. Counted from the connection, because one
+    /// that never sends a byte is never served.
+    fn login_patience(&self) -> Option<Nanos> {
+        None
+    }
+
     /// The bytes that tell a client that it cannot be let in: all slots are taken.
     fn refusal(&self, _error: &Error) -> Vec<u8> {
         Vec::new()

@@ -6,7 +6,7 @@
 
 use base::settings::{AUTO_FILE, Effective, Layers, Machine, SettingId as S, options_help};
 use base::{Error, Result, sqlstate};
-use kernel::config::{Config, EngineKind, IoMethod, Primitive, Sessions};
+use kernel::config::{Config, EngineKind, IoMethod, Keepalive, Primitive, Sessions};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -107,6 +107,12 @@ impl Options {
             move_sessions: settings.bool(S::MoveSessions),
             data_dir: self.data().to_path_buf(),
             listen,
+            keepalive: Keepalive {
+                idle_s: settings.integer(S::TcpKeepalivesIdle) as u32,
+                interval_s: settings.integer(S::TcpKeepalivesInterval) as u32,
+                count: settings.integer(S::TcpKeepalivesCount) as u32,
+                user_timeout_ms: settings.integer(S::TcpUserTimeout) as u32,
+            },
         })
     }
 }

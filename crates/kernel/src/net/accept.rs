@@ -4,9 +4,9 @@ use super::port::{self, register};
 use super::{Socket, keep};
 use crate::config::{Config, Sessions};
 use crate::engine::{self, Local};
-use crate::fault;
 use crate::hosting::{self, fiber::pooled_engines, group};
 use crate::session::{self, QUEUED, Service, SessionShared};
+use crate::{clock, fault, supervisor};
 use base::{Error, Result, sqlstate};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::IntoRawFd;
@@ -65,10 +65,37 @@ fn accept_one(listener: i32) -> Option<i32> {
         }
         return None;
     }
-    let one = 1i32;
-    // SAFETY: an option of four bytes from a variable of four bytes.
-    unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, (&raw const one).cast(), 4) };
+    set_options(fd);
     Some(fd)
+}
+
+/// Sends at once, and finds out when the other end has gone without a word: such a client holds a session, its memory, and
+/// the locks of its transaction. What the system refuses (one that knows no such option) is left as it is.
+fn set_options(fd: i32) {
+    let set = |level: i32, option: i32, value: i32| {
+        // SAFETY: an option of four bytes from a variable of four bytes.
+        unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), 4) };
+    };
+    set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
+    set(libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1);
+    let keepalive = &supervisor::config().keepalive;
+    for (option, value) in [
+        (libc::TCP_KEEPIDLE, keepalive.idle_s),
+        (libc::TCP_KEEPINTVL, keepalive.interval_s),
+        (libc::TCP_KEEPCNT, keepalive.count),
+        (libc::TCP_USER_TIMEOUT, keepalive.user_timeout_ms),
+    ] {
+        if value > 0 {
+            set(libc::IPPROTO_TCP, option, value as i32);
+        }
+    }
+}
+
+/// From here on the client has to say who it is.
+fn begin_patience(service: &dyn Service, slot: &SessionShared) {
+    if let Some(patience) = service.login_patience() {
+        slot.set_deadline(clock::now() + patience, session::Interrupt::IdleTimeout);
+    }
 }
 
 fn refuse(service: &dyn Service, fd: i32, error: &Error) {
@@ -104,6 +131,7 @@ pub(crate) fn accept_pooled(local: &Local, service: &dyn Service, listener: usiz
             }
         };
         local.shared.stats.accepted.add(1);
+        begin_patience(service, slot);
         fault::point("accept");
         let home = match local.sessions {
             Sessions::Fiber => next_home().unwrap_or(local.shared),
@@ -154,6 +182,7 @@ pub(crate) fn accept_sleeping(local: &Local, service: &dyn Service) -> Option<(&
         Ok(slot) => {
             local.shared.stats.accepted.add(1);
             slot.engine.store(local.shared.id().0, SeqCst);
+            begin_patience(service, slot);
             Some((slot, Socket::opened(slot, fd)))
         }
         Err(error) => {

@@ -65,6 +65,7 @@ pub fn main(description: &str) -> i32 {
         region_bytes_max: 128 << 20,
         move_sessions: false,
         data_dir: value("data").unwrap().into(),
+        keepalive: Default::default(),
         listen: vec![([127, 0, 0, 1], number("port", 0) as u16).into()],
     };
     let memlock = value("memlock").map(|text| text.parse::<u64>().unwrap());

@@ -103,6 +103,7 @@ pub fn serve_if_asked() -> Option<i32> {
         region_bytes_max: number(7),
         move_sessions: words[4] == "true",
         data_dir: words[9].into(),
+        keepalive: Default::default(),
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, number(8) as u16))],
     };
     let status = kernel::supervisor::run(config, TestService::make, |_| println!("ready"));

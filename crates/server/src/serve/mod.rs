@@ -29,7 +29,7 @@ use activity::Activity;
 use allocator_api2::boxed::Box as ArenaBox;
 use alter_system::SettingsFile;
 use base::settings::{Effective, SettingId};
-use base::{Error, Kind, Result};
+use base::{Error, Kind, Result, sqlstate};
 use connection::Connection;
 use kernel::clock;
 use kernel::region::arena::ArenaRef;
@@ -118,6 +118,10 @@ impl Service for Database {
 
     fn release_dead(&self, session: base::SessionId) {
         self.storage.release_dead(session);
+    }
+
+    fn login_patience(&self) -> Option<clock::Nanos> {
+        Some(self.settings.micros(SettingId::AuthenticationTimeout) * 1000)
     }
 
     fn refusal(&self, error: &Error) -> Vec<u8> {
@@ -212,8 +216,6 @@ impl Database {
         if session.state::<State>().is_none() {
             let login = in_arena(Login::Begins(Negotiation::default()), session)?;
             session.set_state(State::Login(login))?;
-            let patience = self.settings.micros(SettingId::AuthenticationTimeout) * 1000;
-            session.shared().set_deadline(clock::now() + patience, Interrupt::Terminate);
         }
         // The state is taken out while it is used, so that the session can be used beside it.
         let state = session.state::<State>().expect("just stored");
@@ -231,7 +233,12 @@ impl Database {
 
     fn log_in(&self, session: &mut Session, mut login: ArenaBox<Login, ArenaRef>) -> Result<(Result<Next>, State)> {
         if let Some(interrupt) = session.shared().interrupt() {
-            return Err(kernel::session::interrupt_error(interrupt));
+            return Err(match interrupt {
+                Interrupt::IdleTimeout => {
+                    Error::session(sqlstate::QUERY_CANCELED, "canceling authentication due to timeout")
+                }
+                other => kernel::session::interrupt_error(other),
+            });
         }
         match login::go_on(&mut login, session, &self.roles)? {
             Outcome::Leaves => Ok((Ok(Next::Close), State::Login(login))),

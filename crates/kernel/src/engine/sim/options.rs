@@ -86,6 +86,7 @@ impl Options {
             fiber_stack_bytes: 256 << 10,
             region_bytes_max: 64 << 20,
             move_sessions: self.move_sessions,
+            keepalive: Default::default(),
             data_dir: std::path::PathBuf::new(),
             listen: Vec::new(),
         }
