@@ -36,6 +36,9 @@ use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU32, AtomicU64, Ordering::*}
 pub enum Next {
     /// Keep it until the client sends more.
     Park,
+    /// Go on with it, without more from the client, once others have had their turn: it has whole messages left, and
+    /// [`turn_is_over`] said so.
+    GiveWay,
     /// End it; the service has said good-bye if that was due.
     Close,
 }
@@ -171,6 +174,8 @@ pub struct SessionShared {
     pub(crate) ended: AtomicU32,
     /// Set while the death of the engine that runs it ends it: not all that the session is lies in the region then.
     at_stake: AtomicU32,
+    /// Set while it is put away with whole messages that are to be served although nothing more comes.
+    gave_way: AtomicU32,
     /// Set by the clean-up after a death, which has every session looked at: nothing may have come for it.
     recalled: AtomicU32,
     ready_since: AtomicU64,
@@ -310,6 +315,7 @@ pub(crate) fn allocate(background: bool) -> Result<&'static SessionShared> {
     slot.ended.store(0, Relaxed);
     slot.at_stake.store(1, Relaxed);
     slot.recalled.store(0, Relaxed);
+    slot.gave_way.store(0, Relaxed);
     slot.deadline.store(0, Relaxed);
     // Until it is parked or served it belongs to the engine that sets it up: if that dies, it goes too.
     let engine = engine::current().map_or(0, |engine| engine.id().0);
@@ -410,6 +416,16 @@ impl SessionShared {
     pub(crate) fn recall(&self) -> bool {
         self.recalled.store(1, SeqCst);
         self.run_state() == QUEUED || self.make_ready()
+    }
+
+    /// Notes whether there are whole messages to be served although nothing more comes. Only while the session is not put away.
+    pub(crate) fn set_gave_way(&self, gave_way: bool) {
+        self.gave_way.store(gave_way as u32, SeqCst);
+    }
+
+    /// See [`SessionShared::set_gave_way`].
+    pub(crate) fn gave_way(&self) -> bool {
+        self.gave_way.load(SeqCst) != 0
     }
 
     /// True if it was recalled, which is over then.
@@ -926,6 +942,12 @@ pub fn check_interrupts() -> Result<()> {
     }
     engine::yield_if_due();
     Ok(())
+}
+
+/// True if the running session has had its turn, and should put off what else its client has sent ([`Next::GiveWay`]): to be
+/// asked now and then between the messages of a client that sends many at once. Never where it has its engine to itself.
+pub fn turn_is_over() -> bool {
+    engine::turn_is_over()
 }
 
 /// True when the server is stopping: background loops end.

@@ -482,6 +482,21 @@ pub(crate) fn slice_is_over() -> bool {
     clock::now().saturating_sub(local.slice_start.get()) >= local.slice_ns
 }
 
+/// How long a session is served for that has sent many requests at once, while others may wait for its engine: short beside a
+/// time slice, because between two requests it costs little to change sessions, and long beside what it costs.
+const TURN_NS: Nanos = 250_000;
+
+/// True when the running session has had its turn, and whoever waits should have theirs before its next message is served.
+pub(crate) fn turn_is_over() -> bool {
+    let local = expect_local();
+    if local.sessions == Sessions::Dedicated {
+        return false;
+    }
+    // Whoever comes while an engine of a shared group is idle is served by that one.
+    let alone = local.sessions == Sessions::Shared && hosting::group::somebody_idle();
+    !alone && clock::now().saturating_sub(local.slice_start.get()) >= TURN_NS.min(local.slice_ns)
+}
+
 /// Lets others run if the running session has used its time slice up.
 #[inline]
 pub(crate) fn yield_if_due() {

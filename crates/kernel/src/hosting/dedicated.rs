@@ -4,7 +4,7 @@
 //! when fewer than `spare_engines` wait for a connection, the maker is asked for more; when far more do, some end.
 //! Between requests the session is parked like any other, and the engine sleeps in a read of its socket.
 
-use super::{finish, group, serve_input};
+use super::{Served, finish, group, serve_input};
 use crate::engine::{Local, State};
 use crate::session::{End, Interrupt, PARKED, Received, Service, Session, SessionShared};
 use crate::wait::{self, Event};
@@ -59,7 +59,15 @@ fn serve_life(local: &'static Local, service: &dyn Service, slot: &'static Sessi
         }
         session::count_request(slot, local.shared.id());
         local.shared.stats.requests.add(1);
-        if let Some(end) = serve_input(service, &mut session) {
+        let end = loop {
+            match serve_input(service, &mut session) {
+                Served::Ended(end) => break Some(end),
+                // Nobody else waits for this engine.
+                Served::GaveWay => {}
+                Served::Everything | Served::Unfinished => break None,
+            }
+        };
+        if let Some(end) = end {
             break end;
         }
     };

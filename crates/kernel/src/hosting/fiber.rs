@@ -5,7 +5,8 @@
 //! ```text
 //!   posted fibers ----+
 //!   deadlines --------+--> resume --> it waits (nothing to do), yields (to the end of the queue), or ends (parked)
-//!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up
+//!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up;
+//!                            but a fresh request that is overdue waits for a few others at most
 //!   handed over ------+
 //!   nothing of all that: spin a little, then sleep on port, bell, completions and the next deadline at once
 //! ```
@@ -14,7 +15,7 @@
 //! sleeps, or lets requests wait for much less long, fresh requests are handed over, and the session's home moves with it.
 
 use super::sleeper::Sleeper;
-use super::{claim, group, make_ready, request};
+use super::{FIRST_MAX, claim, group, make_ready, request};
 use crate::clock::{self, Nanos};
 use crate::engine::{self, EngineShared, Local, State, inbox};
 use crate::fiber::stack::Pool;
@@ -29,6 +30,8 @@ use std::sync::atomic::Ordering::*;
 /// A fresh request that has waited longer than this goes to an engine that sleeps, or to one where requests wait for less
 /// than half as long.
 const HAND_OVER_AFTER_NS: Nanos = 500_000;
+/// A fresh request that has waited longer than this is overdue.
+const OVERDUE_AFTER_NS: Nanos = 1_000_000;
 /// How long ago an engine may have started the request whose wait says how long requests wait there: one that has started
 /// none since has no CPU, or a long slice to run.
 const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
@@ -114,6 +117,8 @@ struct Loop {
     spin: Spinning,
     /// The port was looked at since the last request ran.
     looked: bool,
+    /// How many were run since the last fresh request that was not.
+    passed: u32,
     resumable: VecDeque<SessionId>,
     first: VecDeque<SessionId>,
     fresh: VecDeque<SessionId>,
@@ -132,6 +137,7 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         sleeper: Sleeper::new(local.shared, port),
         spin: Spinning::default(),
         looked: false,
+        passed: 0,
         resumable: VecDeque::new(),
         first: VecDeque::new(),
         fresh: VecDeque::new(),
@@ -223,15 +229,15 @@ impl Loop {
                 break;
             }
             self.local.begin_slice(now);
-            if let Some(id) = self.resumable.pop_front() {
+            self.passed += 1;
+            if self.passed > FIRST_MAX && self.fresh_is_overdue(now) {
+                self.start_fresh(now);
+            } else if let Some(id) = self.resumable.pop_front() {
                 self.resume(id);
             } else if let Some(id) = self.first.pop_front() {
                 self.start(id);
-            } else if let Some(id) = self.fresh.pop_front() {
-                let me = self.local.shared;
-                me.fresh_wait_ns.store(now.saturating_sub(session::slot(id).ready_since()), Relaxed);
-                me.fresh_at.store(now, Relaxed);
-                self.start(id);
+            } else if !self.fresh.is_empty() {
+                self.start_fresh(now);
             } else if let Some(id) = self.sliced.pop_front() {
                 self.resume(id);
                 return;
@@ -245,6 +251,21 @@ impl Loop {
             self.local.begin_slice(clock::now());
             self.resume(id);
         }
+    }
+
+    /// True if the fresh request that waits longest has waited for so long that it passes posted fibers and open transactions.
+    fn fresh_is_overdue(&self, now: Nanos) -> bool {
+        let waited = |id: &SessionId| now.saturating_sub(session::slot(*id).ready_since());
+        self.fresh.front().map_or(0, waited) >= OVERDUE_AFTER_NS
+    }
+
+    fn start_fresh(&mut self, now: Nanos) {
+        let Some(id) = self.fresh.pop_front() else { return };
+        let me = self.local.shared;
+        me.fresh_wait_ns.store(now.saturating_sub(session::slot(id).ready_since()), Relaxed);
+        me.fresh_at.store(now, Relaxed);
+        self.passed = 0;
+        self.start(id);
     }
 
     fn start(&mut self, id: SessionId) {

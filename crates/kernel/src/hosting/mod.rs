@@ -13,7 +13,9 @@
 //! Rules
 //! 1. Whoever makes a session ready goes through [`make_ready`]: it alone decides, by one swap of the run state, whether
 //!    the session must be queued, or its engine told to look again.
-//! 2. A session in an open transaction goes first.
+//! 2. A session in an open transaction goes first, in turns: where one that has none waits, at most [`FIRST_MAX`] of those
+//!    in a transaction are served before it.
+//! 3. Who has sent many requests at once is served for a turn ([`engine::turn_is_over`]), and queued again behind others.
 
 pub(crate) mod dedicated;
 pub(crate) mod fiber;
@@ -28,6 +30,10 @@ use crate::session::{self, End, Interrupt, Next, PARKED, QUEUED, RUNNING, Receiv
 use crate::{net, supervisor, wait};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::*;
+
+/// How many sessions in an open transaction are served in a row while one that has none waits. Without a bound, clients that
+/// keep a transaction open and never pause would keep all others waiting for ever.
+pub(crate) const FIRST_MAX: u32 = 4;
 
 /// Says that something has come for the session. True if the caller must queue it; false if that is being done already
 /// or its engine will look again.
@@ -73,13 +79,17 @@ pub(crate) fn request(service: &dyn Service, slot: &'static SessionShared) {
             return;
         };
         let mut session = Session::resume(slot, socket);
-        let more = match serve(service, &mut session, &mut served) {
+        let (more, gives_way) = match serve(service, &mut session, &mut served) {
             Served::Ended(end) => {
                 finish(service, session, end);
                 return;
             }
-            Served::Unfinished => true,
-            Served::Everything => false,
+            Served::Unfinished => (true, true),
+            Served::GaveWay => {
+                slot.set_gave_way(true);
+                (true, true)
+            }
+            Served::Everything => (false, false),
         };
         if let Err(session) = session.park() {
             finish(service, session, End::Vanished);
@@ -91,8 +101,8 @@ pub(crate) fn request(service: &dyn Service, slot: &'static SessionShared) {
         if !more && try_park(slot) {
             return;
         }
-        // What has come meanwhile is a request of its own: after a full slice, others go first.
-        if served && (supervisor::config().move_sessions || engine::slice_is_over()) {
+        // What has come meanwhile is a request of its own: after a full turn, others go first.
+        if served && (gives_way || supervisor::config().move_sessions || engine::slice_is_over()) {
             slot.run.store(QUEUED, SeqCst);
             queue(slot);
             return;
@@ -103,15 +113,17 @@ pub(crate) fn request(service: &dyn Service, slot: &'static SessionShared) {
 /// True if there is nothing to do for a session that was recalled. It is not touched: until more than a look is needed,
 /// the death of this engine does it no harm.
 fn nothing_came(slot: &SessionShared) -> bool {
-    slot.interrupt().is_none() && net::Socket::of(slot).is_some_and(|socket| !socket.has_input())
+    slot.interrupt().is_none() && !slot.gave_way() && net::Socket::of(slot).is_some_and(|socket| !socket.has_input())
 }
 
 /// What came of serving a session.
-enum Served {
+pub(crate) enum Served {
     /// All that had come.
     Everything,
-    /// There may be more, but others should have their turn.
+    /// There may be more in the socket, but others should have their turn.
     Unfinished,
+    /// There is more that has been read, but others should have their turn.
+    GaveWay,
     /// The session is to end.
     Ended(End),
 }
@@ -119,35 +131,42 @@ enum Served {
 /// Serves a pooled session until nothing more has come, or its time slice is over; notes if there was anything.
 fn serve(service: &dyn Service, session: &mut Session, served: &mut bool) -> Served {
     let local = engine::expect_local();
+    let slot = session.shared();
     loop {
-        let received = session.receive(false);
-        let interrupted = session.shared().interrupt().is_some();
+        // What is left from the last turn goes first: it is more than was to be had, and its sender may have gone since.
+        let left = slot.gave_way();
+        let received = if left { Received::Bytes(true) } else { session.receive(false) };
+        let interrupted = slot.interrupt().is_some();
         match received {
             Received::Closed => return Served::Ended(End::Vanished),
             Received::Nothing if !interrupted => return Served::Everything,
             _ => {}
         }
+        if left {
+            slot.set_gave_way(false);
+        }
         if !std::mem::replace(served, true) {
-            session::count_request(session.shared(), local.shared.id());
+            session::count_request(slot, local.shared.id());
             local.shared.stats.requests.add(1);
         }
-        if let Some(end) = serve_input(service, session) {
-            return Served::Ended(end);
+        match serve_input(service, session) {
+            Served::Everything => {}
+            other => return other,
         }
         match received {
             Received::Bytes(true) => {}
             // The end may have come together with the bytes.
-            Received::Bytes(false) if session.shared().ended.load(SeqCst) != 0 => {}
+            Received::Bytes(false) if slot.ended.load(SeqCst) != 0 => {}
             _ => return Served::Everything,
         }
-        if engine::slice_is_over() {
+        if engine::turn_is_over() {
             return Served::Unfinished;
         }
     }
 }
 
 /// One call of the service, fenced: a panic ends the session, not the engine.
-pub(crate) fn serve_input(service: &dyn Service, session: &mut Session) -> Option<End> {
+pub(crate) fn serve_input(service: &dyn Service, session: &mut Session) -> Served {
     let next = catch_unwind(AssertUnwindSafe(|| service.serve(session)));
     let next = next.unwrap_or_else(|panic| {
         eprintln!("gearbox: session {} ends by a bug: {}", session.shared().number(), panic_text(&*panic));
@@ -158,11 +177,12 @@ pub(crate) fn serve_input(service: &dyn Service, session: &mut Session) -> Optio
     session.shared().clear_interrupt(Interrupt::Cancel);
     // A session is never put away with an answer half sent: it is sent, or the session ends with a client that does not read.
     if session.flush_answers().is_err() {
-        return Some(End::Vanished);
+        return Served::Ended(End::Vanished);
     }
     match next {
-        Next::Park => None,
-        Next::Close => Some(End::Asked),
+        Next::Park => Served::Everything,
+        Next::GiveWay => Served::GaveWay,
+        Next::Close => Served::Ended(End::Asked),
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! All sockets of the group are in one port, which every idle engine of every host sleeps on; the kernel wakes one of them
 //! for what comes. An engine that finds others idle takes one session and leaves the rest to them; when all are busy it
-//! takes what is there into the group's ready sets, where sessions in an open transaction go first.
+//! takes what is there into the group's ready sets, where sessions in an open transaction go first, a few at a time. While there
+//! are ready sessions an engine looks at the port between two of them, now and then: who is not in a set yet waits too, and
+//! so does who wants to connect.
 //!
 //! A session that waits in the middle of a request keeps its engine, and so does one that has used its time slice up;
 //! [`super::group`] sees to it that another engine serves then.
 
-use super::{claim, group, make_ready, request};
+use super::{FIRST_MAX, claim, group, make_ready, request};
 use crate::engine::{self, Local, State, inbox};
 use crate::net::{self, Arrived};
 use crate::session::{QUEUED, Service, SessionShared};
@@ -19,6 +21,38 @@ use std::sync::atomic::Ordering::*;
 /// How many sessions are taken from the port at once when no engine is idle.
 const BATCH: usize = 64;
 
+/// How long an engine serves ready sessions before it looks at the port. An engine that runs out of them looks anyway.
+const LOOK_AFTER_NS: clock::Nanos = 1_000_000;
+
+/// Whose turn it is, as one engine sees it.
+#[derive(Default)]
+struct Turns {
+    /// How many sessions in an open transaction were taken since the last that is in none.
+    first: Cell<u32>,
+    /// Whom the engine took last from each set; from each by itself, or one that is always full would lead past the same
+    /// sessions of the other again and again.
+    last: [Cell<u32>; 2],
+}
+
+impl Turns {
+    fn pop(&self, in_transaction: bool) -> Option<SessionId> {
+        let last = &self.last[in_transaction as usize];
+        let id = inbox::ready(in_transaction).pop(SessionId(last.get()))?;
+        last.set(id.0);
+        self.first.set(if in_transaction { self.first.get() + 1 } else { 0 });
+        Some(id)
+    }
+
+    /// The next one.
+    fn next(&self) -> Option<SessionId> {
+        let others = self.first.get() >= FIRST_MAX;
+        if others && let Some(id) = self.pop(false) {
+            return Some(id);
+        }
+        self.pop(true).or_else(|| self.pop(false))
+    }
+}
+
 /// Queues a ready session, and wakes an engine if one is idle.
 pub(crate) fn queue(slot: &'static SessionShared) {
     inbox::ready(slot.in_transaction()).insert(slot.id());
@@ -27,10 +61,9 @@ pub(crate) fn queue(slot: &'static SessionShared) {
     }
 }
 
-fn next_queued(local: &Local, last: &Cell<SessionId>) -> Option<&'static SessionShared> {
+fn next_queued(local: &Local, turns: &Turns) -> Option<&'static SessionShared> {
     loop {
-        let id = inbox::ready(true).pop(last.get()).or_else(|| inbox::ready(false).pop(last.get()))?;
-        last.set(id);
+        let id = turns.next()?;
         let slot = crate::session::slot(id);
         if claim(slot) && !left_to_another(local, slot) {
             return Some(slot);
@@ -60,13 +93,18 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         return;
     }
     group::ask_for_spares(supervisor::config().spare_engines.max(1));
-    let last = Cell::new(SessionId(0));
+    let turns = Turns::default();
+    let mut looked_at = clock::now();
     while !supervisor::stopping() {
         if !group::stand_by_if_many(local) {
             return;
         }
-        if let Some(slot) = next_queued(local, &last) {
-            serve(local, service, slot);
+        if let Some(slot) = next_queued(local, &turns) {
+            let began = serve(local, service, slot);
+            if began.saturating_sub(looked_at) >= LOOK_AFTER_NS {
+                looked_at = began;
+                look_between(local, service);
+            }
             continue;
         }
         net::sweep(local);
@@ -78,20 +116,7 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         if empty {
             let most = if others_idle { 1 } else { BATCH };
             local.shared.stats.sleeps.add(1);
-            net::wait_port(local, net::shared_port(), most, None, |arrived| match arrived {
-                Arrived::Session(slot) => {
-                    if make_ready(slot) {
-                        slot.mark_ready();
-                        match mine {
-                            // The first is served at once, unless a later one is in an open transaction.
-                            None => mine = Some(slot),
-                            Some(_) => inbox::ready(slot.in_transaction()).insert(slot.id()),
-                        }
-                    }
-                }
-                Arrived::Listener(listener) => net::accept_pooled(local, service, listener),
-                Arrived::Bell => {}
-            });
+            look(local, service, most, None, Some(&mut mine));
         }
         group::end_idle(local);
         if let Some(slot) = mine {
@@ -106,10 +131,48 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
     group::end(local.shared);
 }
 
-fn serve(local: &'static Local, service: &dyn Service, slot: &'static SessionShared) {
+/// Looks at the port, sleeping at most `timeout`. What has come goes to the ready sets; but the first session is left in `mine`,
+/// if given, to be served at once.
+fn look(
+    local: &'static Local,
+    service: &'static dyn Service,
+    most: usize,
+    timeout: Option<clock::Nanos>,
+    mut mine: Option<&mut Option<&'static SessionShared>>,
+) {
+    net::wait_port(local, net::shared_port(), most, timeout, |arrived| match arrived {
+        Arrived::Session(slot) => {
+            if make_ready(slot) {
+                slot.mark_ready();
+                match &mut mine {
+                    Some(mine) if mine.is_none() => **mine = Some(slot),
+                    _ => inbox::ready(slot.in_transaction()).insert(slot.id()),
+                }
+            }
+        }
+        Arrived::Listener(listener) => net::accept_pooled(local, service, listener),
+        Arrived::Bell => {}
+    });
+}
+
+/// Looks at the port between two sessions, unless somebody sleeps there, who takes what comes.
+fn look_between(local: &'static Local, service: &'static dyn Service) {
+    if group::somebody_idle() {
+        return;
+    }
+    look(local, service, BATCH, Some(0), None);
+    // This engine may be one too many, and stand by now; then who has gone to sleep meanwhile must know of what was taken.
+    if group::somebody_idle() && !(inbox::ready(true).is_empty() && inbox::ready(false).is_empty()) {
+        net::wake_port(net::shared_port());
+    }
+}
+
+/// Serves a session; answers when that began.
+fn serve(local: &'static Local, service: &dyn Service, slot: &'static SessionShared) -> clock::Nanos {
+    let began = clock::now();
     local.shared.set_state(State::Running);
     local.set_session(Some(slot));
-    local.begin_slice(clock::now());
+    local.begin_slice(began);
     local.shared.stats.switches.add(1);
     // Others may be blocked since the last look; then somebody must stand in for them while this engine is busy.
     group::call_if_short();
@@ -121,4 +184,5 @@ fn serve(local: &'static Local, service: &dyn Service, slot: &'static SessionSha
     group::end_overtime(local);
     local.set_session(None);
     debug_assert!(engine::local().is_some());
+    began
 }

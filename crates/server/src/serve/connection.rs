@@ -9,7 +9,8 @@
 //! 2. `ReadyForQuery` is the only promise that all before it has been answered.
 //! 3. A message that is malformed, but whose length could be read, is an error of its statement; one whose length cannot be
 //!    trusted ends the session.
-//! 4. An interrupt is told at the next message's place, or at once if the session is parked: a termination says why.
+//! 4. A client that sends many messages at once is served for a turn; then others are, where they share the engine.
+//! 5. An interrupt is told at the next message's place, or at once if the session is parked: a termination says why.
 
 use super::activity::{Activity, Doing};
 use super::answers::Answers;
@@ -23,6 +24,10 @@ use protocol::backend::{self, Status};
 use protocol::frontend::{self, Framed, Frontend, Tag, Target as WireTarget};
 use sql::session::extended::Target;
 use sql::session::{Block, Ended, Environment, Format};
+
+/// How many messages of one request are served between two looks whether others should have their turn. Between two requests
+/// there is always one.
+const MESSAGES_PER_LOOK: u32 = 8;
 
 /// What a session knows between two messages.
 pub struct Connection {
@@ -76,7 +81,15 @@ impl Connection {
     pub fn serve(&mut self, session: &mut Session, env: &Environment<'_>) -> Result<Next> {
         // A message is copied out of the input: its answer may make room there by reading on.
         let mut message = Vec::new();
+        let mut served = 0u32;
         loop {
+            // One request has fewer messages than this, so that it never asks for the time.
+            if served >= MESSAGES_PER_LOOK {
+                served = 0;
+                if kernel::session::turn_is_over() && !session.input().is_empty() {
+                    return Ok(Next::GiveWay);
+                }
+            }
             if let Some(interrupt) = session.shared().interrupt() {
                 self.heed(session, interrupt)?;
             }
@@ -100,6 +113,7 @@ impl Connection {
             message.extend_from_slice(body);
             session.consume(consumed);
             session.shared().clear_deadline();
+            served += 1;
             let outcome = match Frontend::decode(tag, &message) {
                 Ok(message) => self.answer(session, env, &message),
                 Err(error) => {
@@ -109,7 +123,12 @@ impl Connection {
             };
             session.shared().set_in_transaction(self.sql.block() != Block::Idle);
             match outcome {
-                Ok(Step::Ready) => self.ready(session, env),
+                Ok(Step::Ready) => {
+                    self.ready(session, env);
+                    if !session.input().is_empty() {
+                        served = MESSAGES_PER_LOOK;
+                    }
+                }
                 Ok(Step::Nothing) => {}
                 Ok(Step::Flush) => session.flush_answers()?,
                 Ok(Step::Leave) => return Ok(Next::Close),

@@ -163,6 +163,11 @@ impl Server {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
+    /// The process id of its supervisor.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the server runs").id()
+    }
+
     /// The port on which it listens.
     pub fn port(&self) -> u16 {
         self.port
