@@ -23,6 +23,7 @@ mod args;
 mod check;
 mod clients;
 mod e2e;
+mod fuzz;
 mod r#gen;
 mod lab;
 mod machine;
@@ -52,6 +53,7 @@ usage: cargo xtask COMMAND
   torture             the same, drawn at random                              [--minutes N] [--seed N]
   torture power       power cuts, in all models and I/O methods              [--cuts N] [--seed N]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
+  fuzz                recorded messages, pages and log records, mutated      [--minutes N] [--seed N]
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
 
   e2e, matrix, torture and lab take --binary PATH to try a server that is built already.
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         "matrix" => e2e::run(args, e2e::Tier::Matrix),
         "torture" if args.flag("power") => power::run(args),
         "torture" => e2e::torture(args),
+        "fuzz" => fuzz::run(args),
         "sim" => sim::run(args),
         "lab" => lab::run(args),
         "" | "help" | "--help" | "-h" => {

@@ -9,16 +9,38 @@ use crate::startup::{First, FirstFramed, Negotiation, options};
 use crate::{limits, utf8};
 use base::{Error, Kind};
 
-/// Feeds `data` to one decoder, which its first byte chooses.
-pub fn fuzz_one(data: &[u8]) {
-    let Some((&choice, data)) = data.split_first() else { return };
-    match choice % 6 {
-        0 => first_packets(data),
-        1 => session(data),
-        2 => bodies(data),
-        3 => exchange(data),
-        4 => texts(data),
-        _ => login(data),
+/// Which decoder is fed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// A connection's first packets.
+    FirstPackets,
+    /// A session's messages after that.
+    Session,
+    /// The body of one message, behind the number of its tag.
+    Bodies,
+    /// The messages of a SCRAM exchange, each behind its length in two bytes.
+    Exchange,
+    /// Options of a startup packet, verifiers.
+    Texts,
+    /// A SCRAM exchange in its framing.
+    Login,
+}
+
+impl Choice {
+    /// Every decoder.
+    pub const ALL: [Choice; 6] =
+        [Choice::FirstPackets, Choice::Session, Choice::Bodies, Choice::Exchange, Choice::Texts, Choice::Login];
+}
+
+/// Feeds `data` to one decoder.
+pub fn fuzz_one(choice: Choice, data: &[u8]) {
+    match choice {
+        Choice::FirstPackets => first_packets(data),
+        Choice::Session => session(data),
+        Choice::Bodies => bodies(data),
+        Choice::Exchange => exchange(data),
+        Choice::Texts => texts(data),
+        Choice::Login => login(data),
     }
 }
 

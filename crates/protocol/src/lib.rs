@@ -32,7 +32,6 @@ pub mod backend;
 mod body;
 pub mod cancel;
 pub mod frontend;
-#[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 pub mod limits;
 pub mod sink;

@@ -7,6 +7,7 @@
 //! | [`ledger`] | another one, which keeps values on disk |
 //! | [`loads`] | what a seed runs: which of them, in which model |
 //! | [`device`] | a disk whose power goes and which fails on demand |
+//! | [`fuzz`] | recorded bytes, mutated, for decoders |
 //! | [`history`] | what clients asked and were told, and when |
 //! | [`ports`] | ports for servers that a test starts |
 //! | [`register`] | a checker: is there an order of a register's operations that explains what everybody saw? |
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod device;
+pub mod fuzz;
 pub mod history;
 pub mod ledger;
 pub mod loads;

@@ -65,17 +65,17 @@ proptest! {
 
     #[test]
     fn no_bytes_panic(data in vec(any::<u8>(), 0..300)) {
-        for choice in 0..6 {
-            fuzz_one(&[&[choice][..], &data].concat());
+        for choice in Choice::ALL {
+            fuzz_one(choice, &data);
         }
     }
 
     #[test]
     fn no_words_panic(data in words()) {
-        for choice in 0..6 {
-            fuzz_one(&[&[choice][..], &data].concat());
+        for choice in Choice::ALL {
+            fuzz_one(choice, &data);
         }
-        fuzz_one(&[&[0][..], &first_packet(&data)].concat());
+        fuzz_one(Choice::FirstPackets, &first_packet(&data));
     }
 
     #[test]
