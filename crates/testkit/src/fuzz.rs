@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Mutations of one case, at most.
 const MUTATIONS_MAX: u64 = 8;
+/// About what decoders set a limit to.
+const PAGE: usize = 8192;
 /// The longest case.
 const CASE_MAX: usize = 32 << 10;
 
@@ -113,8 +115,10 @@ const NUMBERS: [u64; 14] = [0, 1, 2, 3, 4, 7, 8, 0x7f, 0x80, 0xff, 0x7fff, 0xfff
 /// Changes one thing.
 pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     let at = random.at(bytes.len());
-    let run = (1 + random.at(16)).min(bytes.len() - at.min(bytes.len()));
-    match random.below(9) {
+    // Mostly short, sometimes long enough to take something past a page.
+    let most = if random.below(4) == 0 { 2048 } else { 16 };
+    let run = (1 + random.at(most)).min(bytes.len() - at);
+    match random.below(11) {
         0 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
         1 if !bytes.is_empty() => bytes[at] = random.next() as u8,
         2 => bytes.truncate(at),
@@ -128,6 +132,7 @@ pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             let noise: Vec<u8> = (0..1 + random.below(8)).map(|_| random.next() as u8).collect();
             bytes.splice(at..at, noise);
         }
+        6 | 7 => lengthen(bytes, random),
         // Fields of one, two, four and eight bytes, in either order.
         width => {
             let width = [1, 2, 4, 8][((width + random.below(4)) % 4) as usize];
@@ -151,6 +156,40 @@ pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             }
         }
     }
+}
+
+/// Takes some bytes for the length of what follows them, and makes both longer or shorter alike: a length that only its
+/// contents contradict is refused at once.
+fn lengthen(bytes: &mut Vec<u8>, random: &mut Random) {
+    let near = if random.below(2) == 0 { 64 } else { CASE_MAX };
+    let at = random.at(bytes.len().min(near));
+    let (width, big_endian) = ([2, 4][random.at(2)], random.below(2) == 0);
+    let Some(field) = bytes.get(at..at + width) else { return };
+    let byte = |sum: usize, &byte: &u8| sum << 8 | byte as usize;
+    let length = if big_endian { field.iter().fold(0, byte) } else { field.iter().rev().fold(0, byte) };
+    let end = at + width + length;
+    if end > bytes.len() {
+        return;
+    }
+    let most = [4, 64, 1024, PAGE][random.at(4)];
+    let change = 1 + random.at(most);
+    let new = match random.below(4) {
+        0 => {
+            let change = change.min(length);
+            bytes.drain(end - change..end);
+            length - change
+        }
+        _ => {
+            let noise: Vec<u8> = (0..change).map(|_| random.next() as u8).collect();
+            bytes.splice(end..end, noise);
+            length + change
+        }
+    };
+    let mut raw = new.to_le_bytes();
+    if big_endian {
+        raw[..width].reverse();
+    }
+    bytes[at..at + width].copy_from_slice(&raw[..width]);
 }
 
 /// What a run found.
