@@ -31,7 +31,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -41,7 +41,7 @@ impl Random {
 
     /// A number below `end`, which is not zero.
     pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.number() % end
     }
 
     /// A position in something of that length; zero in nothing.
@@ -120,7 +120,7 @@ pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     let run = (1 + random.at(most)).min(bytes.len() - at);
     match random.below(11) {
         0 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
-        1 if !bytes.is_empty() => bytes[at] = random.next() as u8,
+        1 if !bytes.is_empty() => bytes[at] = random.number() as u8,
         2 => bytes.truncate(at),
         3 => drop(bytes.drain(at..at + run)),
         4 => {
@@ -129,7 +129,7 @@ pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             bytes.splice(to..to, piece);
         }
         5 => {
-            let noise: Vec<u8> = (0..1 + random.below(8)).map(|_| random.next() as u8).collect();
+            let noise: Vec<u8> = (0..1 + random.below(8)).map(|_| random.number() as u8).collect();
             bytes.splice(at..at, noise);
         }
         6 | 7 => lengthen(bytes, random),
@@ -138,7 +138,7 @@ pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             let width = [1, 2, 4, 8][((width + random.below(4)) % 4) as usize];
             if let Some(field) = bytes.get_mut(at..at + width) {
                 let number = match random.below(3) {
-                    0 => random.next(),
+                    0 => random.number(),
                     1 => NUMBERS[random.at(NUMBERS.len())],
                     // A little off what it was.
                     _ => field
@@ -180,7 +180,7 @@ fn lengthen(bytes: &mut Vec<u8>, random: &mut Random) {
             length - change
         }
         _ => {
-            let noise: Vec<u8> = (0..change).map(|_| random.next() as u8).collect();
+            let noise: Vec<u8> = (0..change).map(|_| random.number() as u8).collect();
             bytes.splice(end..end, noise);
             length + change
         }
