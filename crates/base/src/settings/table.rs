@@ -248,22 +248,29 @@ settings! {
     SuperuserReservedConnections "superuser_reserved_connections": Connections, Start,
         integer(0, 262_143, Unit::None, 3);
 
-    /// How long a client may take to prove who it is, counted from its connection.
-    AuthenticationTimeout "authentication_timeout": Authentication, Reload, integer(1, 600, Unit::Seconds, 60);
-
-    /// How long nothing may come from a client before the system asks whether it is still there; `0` leaves it to the system.
+    /// How long nothing may come from a client before the system asks whether it is there.
+    ///
+    /// `0` leaves it to the system.
     TcpKeepalivesIdle "tcp_keepalives_idle": Connections, Start, integer(0, 32_767, Unit::Seconds, 0);
 
-    /// How long the system waits for an answer to that before it asks again; `0` leaves it to the system.
+    /// How long the system waits for an answer to that before it asks again.
+    ///
+    /// `0` leaves it to the system.
     TcpKeepalivesInterval "tcp_keepalives_interval": Connections, Start, integer(0, 32_767, Unit::Seconds, 0);
 
-    /// How many such questions may stay without an answer before the connection counts as broken; `0` leaves it to the system.
+    /// How many such questions may stay without an answer before the connection counts as broken.
+    ///
+    /// `0` leaves it to the system.
     TcpKeepalivesCount "tcp_keepalives_count": Connections, Start, integer(0, 127, Unit::None, 0);
 
-    /// How long what was sent may stay unacknowledged before the connection counts as broken; `0` leaves it to the system.
+    /// How long what was sent may stay unacknowledged before the connection counts as broken.
     ///
-    /// A session may change these four in PostgreSQL; here they are the server's.
+    /// `0` leaves it to the system. A session may change this setting and the three before it in PostgreSQL; here they are the
+    /// server's.
     TcpUserTimeout "tcp_user_timeout": Connections, Start, integer(0, i32::MAX, Unit::Milliseconds, 0);
+
+    /// How long a client may take to prove who it is, counted from its connection.
+    AuthenticationTimeout "authentication_timeout": Authentication, Reload, integer(1, 600, Unit::Seconds, 60);
 
     /// How passwords are stored.
     PasswordEncryption "password_encryption": Authentication, Session,

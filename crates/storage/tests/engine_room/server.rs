@@ -86,6 +86,7 @@ pub fn serve_if_asked() -> Option<i32> {
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 256 << 20,
         move_sessions: false,
+        keepalive: Default::default(),
         data_dir: words[7].into(),
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, number(6) as u16))],
     };
