@@ -195,7 +195,7 @@ fn lengthen(bytes: &mut Vec<u8>, random: &mut Random) {
 /// What a run found.
 #[derive(Debug)]
 pub struct Crash {
-    /// The seed of the case: [`case_of`] makes it again.
+    /// The seed of the case: [`run`] with it begins with this case.
     pub seed: u64,
     /// What the panic said.
     pub said: String,
