@@ -8,6 +8,7 @@
 //! | `e2e [NAME…]` | client programs against a server, in each of the six models ([`e2e`]) |
 //! | `matrix [NAME…]` | the same in every combination of model, wait primitive and I/O method |
 //! | `torture` | the same in combinations drawn at random, for as long as asked |
+//! | `torture deaths` | hosts of a loaded server are killed at random instants, as many as asked ([`deaths`]) |
 //! | `torture power` | power cuts on a device that loses what was not flushed, as many as asked ([`power`]) |
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
@@ -22,6 +23,7 @@
 mod args;
 mod check;
 mod clients;
+mod deaths;
 mod e2e;
 mod fuzz;
 mod r#gen;
@@ -51,6 +53,7 @@ usage: cargo xtask COMMAND
   e2e [NAME...]       client programs against the server in the six models   [--model ENGINE/SESSIONS]
   matrix [NAME...]    the same under every wait primitive and I/O method     [--model ENGINE/SESSIONS]
   torture             the same, drawn at random                              [--minutes N] [--seed N]
+  torture deaths      SIGKILLs of random hosts under load                    [--kills N] [--model LIST] [--background] [--everything] [--spread]
   torture power       power cuts, in all models and I/O methods              [--cuts N] [--seed N]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
   fuzz                recorded messages, pages and log records, mutated      [--minutes N] [--seed N]
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         "gen" => r#gen::run(args),
         "e2e" => e2e::run(args, e2e::Tier::Check),
         "matrix" => e2e::run(args, e2e::Tier::Matrix),
+        "torture" if args.flag("deaths") => deaths::run(args),
         "torture" if args.flag("power") => power::run(args),
         "torture" => e2e::torture(args),
         "fuzz" => fuzz::run(args),

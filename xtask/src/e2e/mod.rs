@@ -109,7 +109,7 @@ pub fn torture(mut args: Args) -> Outcome<()> {
     let scenarios = scenarios();
     let combinations = combinations(&MODELS, Tier::Matrix);
     let began = Instant::now();
-    let mut draw = Draw(seed);
+    let mut draw = Draw::new(seed);
     println!("torture: {minutes} min from seed {seed}");
     while began.elapsed() < Duration::from_secs(minutes * 60) {
         let scenario = &scenarios[draw.below(scenarios.len())];
@@ -165,10 +165,17 @@ fn combinations(models: &[Model], tier: Tier) -> Vec<Settings> {
 }
 
 /// A small generator of draws that a seed repeats (splitmix64).
-struct Draw(u64);
+#[derive(Clone, Copy)]
+pub struct Draw(u64);
 
 impl Draw {
-    fn below(&mut self, end: usize) -> usize {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Draw {
+        Draw(seed)
+    }
+
+    /// The next draw, below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
