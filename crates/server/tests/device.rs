@@ -159,8 +159,9 @@ fn a_read_that_fails_is_an_error_of_who_reads() {
     });
 }
 
-// Not with `uring`: there the system itself goes on after a short transfer, and with a file system in user space it goes on at a wrong
-// place in memory, without telling anybody. What this server does then is the same code for all methods, in `kernel::io::progress`.
+// Not with `uring`: there rows were damaged. The system goes on after a short transfer by itself there, and may go on at a wrong place in
+// memory with a file system in user space; that this is what happens is not shown. What this server does then is the same code for all
+// methods, in `kernel::io::progress`.
 #[test]
 fn short_transfers_are_gone_on_with() {
     for method in ["workers", "sync"] {
