@@ -107,7 +107,7 @@ fn steady(setup: &Setup) {
     println!("    {} transactions, then {}: {early:?} {late:?}", at_early, all - at_early);
     for (name, size) in &late {
         // What there is between two vacuums, a tenth of a second apart, is a matter of how busy the machine is: a few pages, a segment of
-        // the map, a chunk for the first page beyond its span. None of it depends on how long the load goes on.
+        // the map, a chunk for the first page beyond its span. Only the index of values depends on how long the load goes on.
         let allowed = match *name {
             "segments" | "space_chunks" => 1,
             // Values spread as the load goes on, and a page of their index goes only when the last entry does: on a fast machine nine
