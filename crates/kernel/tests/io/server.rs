@@ -68,7 +68,8 @@ pub fn main(description: &str) -> i32 {
         keepalive: Default::default(),
         listen: vec![([127, 0, 0, 1], number("port", 0) as u16).into()],
     };
-    let memlock = value("memlock").map(|text| text.parse::<u64>().unwrap());
+    let limit = |name| value(name).map(|text| text.parse::<u64>().unwrap());
+    let (memlock, fsize) = (limit("memlock"), limit("fsize"));
     let make = move || {
         let frames = heap::alloc(Owner::Test, FRAMES * PAGE / heap::PAGE)?;
         let _ = COMMON.set(Common {
@@ -80,6 +81,12 @@ pub fn main(description: &str) -> i32 {
             wake: region::single("test wake"),
         });
         io::on_completion(completed);
+        if let Some(bytes) = fsize {
+            // Before the first fork: every host has it, those too that are forked later.
+            let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+            // SAFETY: plain system call.
+            assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
+        }
         if let Some(bytes) = memlock {
             become_nobody(bytes);
         }
