@@ -193,12 +193,27 @@ pub struct Expectation {
     pub layout: Option<String>,
     /// At which point; none if at each.
     pub x: Option<f64>,
+    /// At which point that is by which it is divided; none if at the same.
+    #[serde(default)]
+    pub against_x: Option<f64>,
     /// It should be at least this.
     pub low: Option<f64>,
     /// And at most this.
     pub high: Option<f64>,
     /// Where the expectation comes from: a seed, a peer, a measurement on another day.
     pub source: String,
+}
+
+impl Expectation {
+    /// The same, divided by what was measured at another point.
+    pub fn beside_point(mut self, x: f64) -> Expectation {
+        self.what = match self.against.as_ref().filter(|against| **against != self.variant) {
+            Some(against) => format!("{}: {} beside {against} at {x}", self.figure.label(), self.variant),
+            None => format!("{}: {} beside itself at {x}", self.figure.label(), self.variant),
+        };
+        self.against_x = Some(x);
+        self
+    }
 }
 
 /// One measurement, or the reason why there is none.

@@ -91,6 +91,7 @@ fn each_experiment_has_records_and_reports() {
             // Logging in is a transaction for it, if it is installed.
             "point-select" => run("point-select", tiny(&[3], &["process/dedicated", "thread/fiber", "PostgreSQL 15"])),
             "many-connections" => run("many-connections", tiny(&[50], &pair)),
+            "active-beside-idle" => run("active-beside-idle", tiny(&[110], &pair)),
             name => run(name, tiny(&[3], &pair)),
         };
         let name = experiment.name;

@@ -266,6 +266,7 @@ pub fn expect(
         figure,
         layout: layout.map(Into::into),
         x,
+        against_x: None,
         low,
         high,
         source: source.into(),

@@ -15,6 +15,7 @@
 //! 3. What was measured is on the disk before the next cell begins.
 //! 4. A cell that fails is a record with its reason; the run goes on. Only what would fail in each cell ends it.
 
+mod active_beside_idle;
 mod cell;
 mod connect_storm;
 pub mod contestants;
@@ -26,6 +27,7 @@ mod point_select;
 mod progress;
 pub mod runner;
 mod script;
+mod simple_select;
 mod think_time;
 mod tpcb;
 mod views;
@@ -46,9 +48,11 @@ pub struct Experiment {
 pub const EXPERIMENTS: &[Experiment] = &[
     limit::EXPERIMENT,
     point_select::EXPERIMENT,
+    simple_select::EXPERIMENT,
     think_time::EXPERIMENT,
     connect_storm::EXPERIMENT,
     many_connections::EXPERIMENT,
+    active_beside_idle::EXPERIMENT,
     tpcb::EXPERIMENT,
     script::EXPERIMENT,
     null::EXPERIMENT,

@@ -236,7 +236,12 @@ fn value(run: &Run<'_>, expected: &Expectation, place: Place) -> Result<(f64, f6
         let spread = run.spread(place, variant, expected.figure).ok_or("not measured")?;
         return Ok((spread.median, spread.min, spread.max));
     };
-    let judged = run.judge(place, find(against)?, variant, expected.figure);
+    let point = |x| run.plan.points.iter().position(|point| point.x == x);
+    let other = match expected.against_x {
+        None => place,
+        Some(x) => Place { point: point(x).ok_or("the other point was left out")?, ..place },
+    };
+    let judged = run.judge_places((other, find(against)?), (place, variant), expected.figure);
     match (judged.ratio, judged.verdict) {
         (Some(ratio), _) => {
             Ok((ratio.estimate, ratio.low.unwrap_or(ratio.estimate), ratio.high.unwrap_or(ratio.estimate)))

@@ -129,10 +129,15 @@ impl<'a> Run<'a> {
 
     /// Compares `b` with `a` at a place.
     pub fn judge(&self, place: Place, a: usize, b: usize, figure: Figure) -> Judged {
-        if figure.is_speed() && (self.is_bound(place, a) || self.is_bound(place, b)) {
+        self.judge_places((place, a), (place, b), figure)
+    }
+
+    /// Compares one variant at a place with another, or with itself, at another place.
+    pub fn judge_places(&self, a: (Place, usize), b: (Place, usize), figure: Figure) -> Judged {
+        if figure.is_speed() && (self.is_bound(a.0, a.1) || self.is_bound(b.0, b.1)) {
             return Judged { ratio: None, verdict: Verdict::Unknown("the driver was the bottleneck".into()) };
         }
-        let side = |variant| {
+        let side = |(place, variant)| {
             let cells = self.measured(place, variant).filter(|(_, cell)| !(figure.is_speed() && cell.client_bound));
             cells.filter_map(|(round, cell)| Some((round, figure.of(cell)?))).collect::<BTreeMap<u32, f64>>()
         };

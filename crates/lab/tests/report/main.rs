@@ -4,7 +4,7 @@
 mod browser;
 mod synthetic;
 
-use lab::record::{Line, Measured};
+use lab::record::{Expectation, Line, Measured};
 use lab::report;
 use lab::server::fio::Disk;
 use synthetic::{Synthetic, all, clients, plan, point_select, twelve};
@@ -40,6 +40,38 @@ fn a_report_says_who_is_ahead_and_what_was_otherwise_than_expected() {
     assert!(!text.contains("NaN") && !text.contains("not finished"));
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| thread/fiber | ")).collect();
     assert!(rows.iter().any(|row| row.contains(" × (")), "no ratio in {rows:?}");
+}
+
+#[test]
+fn a_variant_is_judged_beside_itself_at_another_load() {
+    let mut run = point_select();
+    let (first, last) = (run.plan.points[0].x, run.plan.points.last().unwrap().x);
+    let name = run.plan.variants[0].name.clone();
+    let expected = run.plan.expected[0].clone();
+    // At the first load a client waits for the way most of the time: at the last they reach two and a half times as much.
+    let bounds = [(2.2, 2.8, "| met |"), (0.9, 1.1, "DIFFERS: above |")];
+    run.plan.expected = bounds
+        .iter()
+        .map(|&(low, high, _)| {
+            let of = Expectation {
+                variant: name.clone(),
+                against: Some(name.clone()),
+                x: Some(last),
+                low: Some(low),
+                high: Some(high),
+                ..expected.clone()
+            };
+            of.beside_point(first)
+        })
+        .collect();
+    let text = report::markdown(&run.lines());
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("beside itself at")).collect();
+    assert_eq!(rows.len(), bounds.len(), "{rows:?}");
+    for (row, (_, _, outcome)) in rows.iter().zip(bounds) {
+        assert!(row.ends_with(outcome), "{row}");
+    }
+    run.plan.expected[0].against_x = Some(77.0);
+    assert!(report::markdown(&run.lines()).contains("the other point was left out"));
 }
 
 #[test]

@@ -136,6 +136,7 @@ pub fn plan(experiment: &str, variants: Vec<Variant>, points: Vec<Point>) -> Pla
 
 fn expectation(what: &str, variant: &str, low: f64, high: f64) -> Expectation {
     Expectation {
+        against_x: None,
         what: what.into(),
         variant: variant.into(),
         against: Some("thread/dedicated".into()),
