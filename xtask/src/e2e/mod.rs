@@ -12,6 +12,7 @@
 //! A scenario knows nothing of the model it runs in, because what holds in one holds in all. The exception asks
 //! `/proc` whether the model is what its name says.
 
+mod combined;
 mod flush;
 mod growth;
 mod limit;
@@ -68,7 +69,7 @@ impl Effort {
 }
 
 fn scenarios() -> Vec<Scenario> {
-    let serve = serve::scenarios().into_iter().chain([flush::scenario(), growth::scenario()]);
+    let serve = serve::scenarios().into_iter().chain([flush::scenario(), growth::scenario(), combined::scenario()]);
     limit::scenarios().into_iter().chain(serve).collect()
 }
 

@@ -47,17 +47,17 @@ fn psql(server: ServerUnderTest, _: Effort) -> Outcome<()> {
 }
 
 /// The sums that must agree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Sums {
-    accounts: i64,
-    tellers: i64,
-    branches: i64,
-    history: i64,
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Sums {
+    pub(super) accounts: i64,
+    pub(super) tellers: i64,
+    pub(super) branches: i64,
+    pub(super) history: i64,
     /// Rows of the history.
-    transactions: i64,
+    pub(super) transactions: i64,
 }
 
-fn sums(server: &ServerUnderTest) -> Outcome<Sums> {
+pub(super) fn sums(server: &ServerUnderTest) -> Outcome<Sums> {
     let text = "select (select sum(abalance) from pgbench_accounts), (select sum(tbalance) from pgbench_tellers), \
                 (select sum(bbalance) from pgbench_branches), (select coalesce(sum(delta), 0) from pgbench_history), \
                 (select count(*) from pgbench_history)";
