@@ -10,6 +10,7 @@
 //! | `torture` | the same in combinations drawn at random, for as long as asked |
 //! | `torture deaths` | hosts of a loaded server are killed at random instants, as many as asked ([`deaths`]) |
 //! | `torture power` | power cuts on a device that loses what was not flushed, as many as asked ([`power`]) |
+//! | `torture soak` | an hour of everything, after which nothing may be larger than it was ([`soak`]) |
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
 //!
@@ -35,6 +36,7 @@ mod power;
 mod process;
 mod server_under_test;
 mod sim;
+mod soak;
 mod tidy;
 mod tree;
 
@@ -55,6 +57,7 @@ usage: cargo xtask COMMAND
   torture             the same, drawn at random                              [--minutes N] [--seed N]
   torture deaths      SIGKILLs of random hosts under load                    [--kills N] [--model LIST] [--background] [--everything] [--spread]
   torture power       power cuts, in all models and I/O methods              [--cuts N] [--seed N]
+  torture soak        an hour of 64 clients; memory, tables and log are held to be flat  [--minutes N] [--model LIST]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
   fuzz                recorded messages, pages and log records, mutated      [--minutes N] [--seed N]
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         "matrix" => e2e::run(args, e2e::Tier::Matrix),
         "torture" if args.flag("deaths") => deaths::run(args),
         "torture" if args.flag("power") => power::run(args),
+        "torture" if args.flag("soak") => soak::run(args),
         "torture" => e2e::torture(args),
         "fuzz" => fuzz::run(args),
         "sim" => sim::run(args),

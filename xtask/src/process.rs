@@ -44,6 +44,13 @@ impl Process {
         })
     }
 
+    /// Its memory, where a page that so many processes have counts by its part; none if it is gone.
+    pub fn proportional_bytes(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?;
+        let kib = text.lines().find_map(|line| line.strip_prefix("Pss:"))?.split_whitespace().next()?;
+        Some(kib.parse::<u64>().ok()? * 1024)
+    }
+
     fn marked(&self, mark: &str) -> bool {
         let wanted = format!("{MARK}={mark}");
         let environment = std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();

@@ -17,6 +17,7 @@ mod flush;
 mod growth;
 mod limit;
 mod serve;
+pub mod sizes;
 
 use crate::args::Args;
 use crate::model::{IO_METHODS, MODELS, Model, Settings, WAITS};
