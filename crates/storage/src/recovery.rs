@@ -29,7 +29,11 @@
 //! 7. An end of the log behind which the log goes on is damage, and ends the start with an error: commits that were acknowledged
 //!    would be gone, and pages have changes that the log would not know.
 //!
+//! Pages that come soon are read ahead ([`ahead`]).
+//!
 //! What this does not do: undo. Versions of aborted transactions are invisible and are pruned later.
+
+mod ahead;
 
 use crate::Storage;
 use crate::checkpoint::Pace;
@@ -43,6 +47,7 @@ use crate::wal::FIRST_LSN;
 use crate::wal::reader::Reader;
 use crate::wal::record::{Body, Checkpoint, RawRecord, Record};
 use crate::{file, page};
+use ahead::Ahead;
 use base::{Error, Kind as ErrorKind, Lsn, PageId, RelId, Result, Xid, sqlstate};
 use kernel::io::{self, FileName, Kind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +69,8 @@ pub struct Recovered {
     pub records: u64,
     /// Changes of pages that were made again.
     pub applied: u64,
+    /// Pages that were read before redo asked for them.
+    pub read_ahead: u64,
     /// Transactions that the crash ended.
     pub aborted: u64,
     /// The end of the log.
@@ -135,8 +142,10 @@ impl Storage {
         self.wal.flush_files(control.redo)?;
         let mut redo = Redo::begin(self, &control)?;
         let mut reader = Reader::new(control.redo)?;
+        let mut ahead = Ahead::new(self.pool);
         while let Some(raw) = reader.next()? {
             redo.take(&raw)?;
+            ahead.look(&reader, self.pool);
         }
         let end = reader.position();
         if end <= control.checkpoint {
@@ -152,6 +161,7 @@ impl Storage {
         let last_block = reader.last_block()?.to_vec();
         reader.require_end(self.wal.ring_bytes())?;
         redo.finish(&mut found)?;
+        found.read_ahead = ahead.issued();
         found.end = end;
         self.wal.survey(end)?;
         self.wal.open(end, &last_block, epoch);

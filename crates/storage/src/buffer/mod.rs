@@ -236,18 +236,20 @@ impl Pool {
     }
 
     /// Sees to it that pages will be in frames soon: reads of those that are not are issued, and nobody waits for them. Stops
-    /// early where frames or requests are scarce; errors are met by whoever pins the page.
-    pub fn prefetch(&'static self, pages: &[PageId]) {
+    /// early where frames or requests are scarce; errors are met by whoever pins the page. Answers how many reads it issued.
+    pub fn prefetch(&'static self, pages: &[PageId]) -> usize {
+        let mut issued = 0;
         for &page in pages {
             if self.find(page).is_some() {
                 continue;
             }
             match self.enter_without_wait(page) {
-                Some(pin) if self.start_fill(&pin, page).is_ok() => {}
+                Some(pin) if self.start_fill(&pin, page).is_ok() => issued += 1,
                 _ => break,
             }
         }
         kernel::io::submit();
+        issued
     }
 
     /// Drops every page of a relation from `first` on without writing it: the relation is gone, or its end is cut off. A lock

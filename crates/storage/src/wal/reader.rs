@@ -78,6 +78,16 @@ impl Reader {
         }
     }
 
+    /// The record that begins at or behind the position, if all of it has been read already.
+    pub fn peek(&self, at: Lsn) -> Option<RawRecord<'_>> {
+        debug_assert!(at >= self.at);
+        let bytes = self.bytes.get((at.0 - self.from) as usize..)?;
+        match parse(bytes, at, self.epoch) {
+            Parsed::Record(record) if record.end.0 <= self.from + self.bytes.len() as u64 => Some(record),
+            _ => None,
+        }
+    }
+
     /// Where the next record begins, or would begin.
     pub fn position(&self) -> Lsn {
         self.at

@@ -18,6 +18,7 @@ pub fn tests(tests: &mut Vec<Test>) {
     }
     tests.push(("a_torn_page_is_repaired".into(), Box::new(torn)));
     tests.push(("recovery_can_be_killed_too".into(), Box::new(killed_recovery)));
+    tests.push(("redo_reads_ahead".into(), Box::new(read_ahead)));
     tests.push(("a_torn_end_of_the_log_is_its_end".into(), Box::new(torn_log)));
     tests.push(("what_a_start_refuses".into(), Box::new(refusals)));
     tests.push(("the_log_is_recycled".into(), Box::new(recycled)));
@@ -74,6 +75,27 @@ fn load(
             })
         })
         .collect()
+}
+
+/// More pages than the pool has are changed one after the other: redo finds most of them read.
+fn read_ahead() {
+    let dir = Directory::new();
+    let setup = Setup::of(MODELS[5]).pages(128);
+    let server = Server::start(&setup, &dir.0);
+    let mut client = server.connect();
+    let rel = client.number("make 600 1");
+    client.expect("checkpoint", "ok");
+    for key in 0..600 {
+        client.expect(&format!("set {rel} {key} {}", key + 1000), "ok");
+    }
+    server.kill();
+    let server = Server::launch(&setup, &dir.0);
+    let recovered = server.wait_ready();
+    let (_, count) = recovered.split_once("read_ahead: ").expect("what recovery did is told");
+    let count: u64 = count.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+    assert!(count >= 400, "{recovered}");
+    server.connect().expect(&format!("sum {rel}"), &format!("sum {} 600", 600 * 1000 + 600 * 599 / 2));
+    server.stop();
 }
 
 #[track_caller]
