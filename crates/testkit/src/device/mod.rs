@@ -46,12 +46,22 @@ impl Device {
     ///
     /// An error says that file systems in user space cannot be mounted here: without `/dev/fuse`, or the right to mount.
     pub fn mount() -> io::Result<Device> {
+        Device::mount_as(false)
+    }
+
+    /// The same, where a ring is told that a transfer was short, at the price of some hundred questions a request. On the
+    /// others the system goes on by itself, at the wrong place: `crates/kernel/tests/short_transfers.rs`.
+    pub fn mount_for_rings() -> io::Result<Device> {
+        Device::mount_as(true)
+    }
+
+    fn mount_as(for_rings: bool) -> io::Result<Device> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("gearbox-device-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let at = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&at)?;
         let tree = Arc::new(Mutex::new(Tree::new()));
-        match mount::mount(tree.clone(), &at) {
+        match mount::mount(tree.clone(), &at, for_rings) {
             Ok(mount) => Ok(Device { tree, at, mount: Some(mount) }),
             Err(error) => {
                 let _ = std::fs::remove_dir(&at);
@@ -62,7 +72,16 @@ impl Device {
 
     /// The same for a test, which is left out where that is impossible: then this says so and answers none.
     pub fn mount_or_say(test: &str) -> Option<Device> {
-        match Device::mount() {
+        Device::or_say(test, Device::mount())
+    }
+
+    /// A device for a ring, for a test in the same way.
+    pub fn mount_for_rings_or_say(test: &str) -> Option<Device> {
+        Device::or_say(test, Device::mount_for_rings())
+    }
+
+    fn or_say(test: &str, mounted: io::Result<Device>) -> Option<Device> {
+        match mounted {
             Ok(device) => Some(device),
             Err(error) => {
                 println!("LEFT OUT: {test}: a file system in user space cannot be mounted here: {error}");

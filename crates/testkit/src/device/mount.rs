@@ -5,8 +5,8 @@
 use super::tree::{Look, ROOT, Tree};
 use fuser::{
     Config, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, KernelConfig, LockOwner,
-    OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyStatfs, ReplyWrite, Request, WriteFlags,
+    OpenFlags, PollEvents, PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyPoll, ReplyStatfs, ReplyWrite, Request, WriteFlags,
 };
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -26,15 +26,16 @@ const KEEP_SIZE: i32 = 1;
 /// A mounted device.
 pub(super) type Mount = fuser::BackgroundSession;
 
-/// Mounts a device.
-pub(super) fn mount(tree: Arc<Mutex<Tree>>, at: &Path) -> io::Result<Mount> {
+/// Mounts a device. `for_rings`: so that short transfers come to a ring as short, see [`super::Device::mount_for_rings`].
+pub(super) fn mount(tree: Arc<Mutex<Tree>>, at: &Path, for_rings: bool) -> io::Result<Mount> {
     let mut config = Config::default();
     config.mount_options = vec![fuser::MountOption::FSName("gearbox-test-device".into())];
-    fuser::spawn_mount(Mounted { tree }, at, &config)
+    fuser::spawn_mount(Mounted { tree, for_rings }, at, &config)
 }
 
 struct Mounted {
     tree: Arc<Mutex<Tree>>,
+    for_rings: bool,
 }
 
 impl Mounted {
@@ -246,6 +247,21 @@ impl Filesystem for Mounted {
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         let blocks = 1 << 24;
         reply.statfs(blocks, blocks, blocks, blocks, blocks, BLOCK, 255, BLOCK);
+    }
+
+    fn poll(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        _: PollNotifier,
+        _: PollEvents,
+        _: PollFlags,
+        reply: ReplyPoll,
+    ) {
+        // A ring asks whether it may carry a request out at once. Without this call it may, and goes on by itself when a
+        // transfer is short; told nothing, it gives the request to a thread of the system, which takes one answer.
+        reply.error(errno(if self.for_rings { Errno::IO } else { Errno::NOSYS }));
     }
 
     fn fallocate(
