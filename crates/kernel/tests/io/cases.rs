@@ -3,6 +3,8 @@
 use crate::client::{Client, MODELS, Server};
 use crate::server;
 use std::time::{Duration, Instant};
+use testkit::device::Device;
+use testkit::device::fault::{Effect, Fault, Operation};
 
 /// A case: its name and its body.
 pub type Case = (String, Box<dyn FnOnce() + Send>);
@@ -27,6 +29,12 @@ pub fn all() -> Vec<Case> {
     for (engine, sessions) in MODELS {
         for io in ["uring", "workers"] {
             add(format!("{engine}/{sessions}/{io}: death"), Box::new(move || death(engine, sessions, io)));
+        }
+    }
+    for (engine, sessions) in MODELS {
+        for io in METHODS {
+            let name = format!("{engine}/{sessions}/{io}: short transfers");
+            add(name, Box::new(move || short_transfers(engine, sessions, io)));
         }
     }
     add("posts end sleeps in a ring".into(), Box::new(posts_and_rings));
@@ -88,6 +96,24 @@ fn all_at_once(clients: &mut [Client], line: impl Fn(usize) -> String) {
         let answer = client.receive();
         assert!(answer.starts_with("ok"), "{answer}");
     }
+}
+
+/// On a device that does half of what it is asked for, several hundred times.
+fn short_transfers(engine: &str, sessions: &str, io: &str) {
+    // On another device the system itself would go on for a ring, at the wrong place: `tests/short_transfers.rs`.
+    let mount = if io == "uring" { Device::mount_for_rings_or_say } else { Device::mount_or_say };
+    let Some(device) = mount("short transfers") else { return };
+    for operation in [Operation::Read, Operation::Write] {
+        device.add(Fault { operation, files: "data/base".into(), effect: Effect::Short, times: 150 });
+    }
+    let server = Server::start_in(&device.root().join("data"), engine, sessions, io, "");
+    let mut clients: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+    all_at_once(&mut clients[..2], |index| format!("vector {index}"));
+    all_at_once(&mut clients, |index| format!("mix {} 20", index + 1));
+    assert_eq!(device.met(), 300, "transfers that were short");
+    clients[0].ok("tickets 40 back");
+    drop(clients);
+    Stats::at_rest(&server).hold_to(io);
 }
 
 fn everything(engine: &str, sessions: &str, io: &str) {
