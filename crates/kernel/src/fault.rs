@@ -27,6 +27,8 @@ bugs! {
     "wal.skip_flush" "a commit is acknowledged before the log is flushed";
     "wal.unlogged_change" "a page change has no log record";
     "wal.visible_early" "a commit is visible before it is durable";
+    "lock.fast_unseen" "who locks a table without the lock table does not look for somebody who wants it for himself";
+    "lock.fast_untold" "who gives such a lock up does not tell those who wait for it";
     "lock.freed_early" "a row's lock ends before its transaction";
     "buffer.write_before_log" "a page is written before its log record";
     "recovery.skip_torn_check" "recovery trusts pages that were half written";

@@ -6,6 +6,8 @@
 #[path = "support/access.rs"]
 #[allow(dead_code, reason = "the tests against real servers use the rest")]
 mod access;
+#[path = "support/lock_load.rs"]
+mod lock_load;
 #[path = "support/table.rs"]
 mod table;
 #[path = "support/table_load.rs"]
@@ -27,11 +29,13 @@ enum Trouble {
     Cuts,
 }
 
-const BUGS: [(&str, Trouble); 8] = [
+const BUGS: [(&str, Trouble); 10] = [
     ("wal.skip_flush", Trouble::Cuts),
     ("wal.unlogged_change", Trouble::Cuts),
     ("wal.visible_early", Trouble::Cuts),
     ("lock.freed_early", Trouble::None),
+    ("lock.fast_unseen", Trouble::None),
+    ("lock.fast_untold", Trouble::None),
     ("buffer.write_before_log", Trouble::Cuts),
     ("recovery.skip_torn_check", Trouble::Cuts),
     ("txn.snapshot_too_new", Trouble::None),
@@ -52,7 +56,10 @@ fn options(seed: u64, trouble: Trouble) -> Options {
 fn each_planted_bug_is_found() {
     testkit::sim::find_bugs(&BUGS.map(|bug| bug.0), 0..SEEDS, |bug, seed| {
         let (_, trouble) = BUGS.into_iter().find(|known| known.0 == bug).expect("it is of the table");
-        table_load::run(seed, options(seed, trouble), 25)
+        match bug.starts_with("lock.fast") {
+            true => lock_load::run(seed, options(seed, trouble), 25),
+            false => table_load::run(seed, options(seed, trouble), 25),
+        }
     });
 }
 

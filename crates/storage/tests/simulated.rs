@@ -12,6 +12,8 @@ mod support;
 #[path = "support/access.rs"]
 #[allow(dead_code, reason = "the tests against real servers use the rest")]
 mod access;
+#[path = "support/lock_load.rs"]
+mod lock_load;
 #[path = "support/table.rs"]
 mod table;
 #[path = "support/table_load.rs"]
@@ -249,6 +251,12 @@ fn a_seed_replays() {
         let second = run(seed, with_power_cuts(seed), 20).unwrap();
         assert_eq!(first, second, "seed {seed}");
     }
+}
+
+/// Locks in every mode ([`lock_load`]).
+#[test]
+fn locks() {
+    walk("locks", 0..60, |seed| lock_load::run(seed, options(seed), 25));
 }
 
 /// The same troubles for tables with indexes ([`table_load`]).

@@ -18,11 +18,14 @@
 //! 2. A request waits behind everybody in the queue whom it conflicts with, so that nobody starves; but a session that holds the lock
 //!    in a mode that somebody in the queue waits for goes before him, because he waits for it anyway.
 //! 3. A session's own holdings are not in its way.
-//! 4. The list of a session's holdings is its own; the link is changed under the spinlock of the holding's partition, so a death in
+//! 4. A relation in a mode that conflicts with none of its kind is locked without all this, as long as nobody wants it in a stronger one
+//!    ([`fast_lock`](super::fast_lock)): such locks are looked for where somebody wants one that they would be in the way of.
+//! 5. The list of a session's holdings is its own; the link is changed under the spinlock of the holding's partition, so a death in
 //!    between restarts the server.
 
 use super::Transactions;
 use super::deadlock::WaitFor;
+use super::fast_lock::Strong;
 use super::places::{Free, Place, Places};
 use super::registry::Row;
 use crate::page::Tid;
@@ -90,8 +93,23 @@ impl LockMode {
         LockMode::ALL.get((number as usize).checked_sub(1)?).copied()
     }
 
-    const fn bit(self) -> u32 {
+    pub(super) const fn bit(self) -> u32 {
         1 << self as u32
+    }
+
+    /// One of the modes that statements on rows take, which do not conflict with each other.
+    pub(super) const fn is_weak(self) -> bool {
+        (self as u32) <= LockMode::RowExclusive as u32
+    }
+
+    /// One that conflicts with a weak mode.
+    pub(super) const fn is_strong(self) -> bool {
+        self as u32 >= LockMode::Share as u32
+    }
+
+    /// True if it conflicts with one of these modes, given as bits.
+    pub(super) const fn conflicts_with_any(self, modes: u32) -> bool {
+        self.conflicts() & modes != 0
     }
 
     /// True if the two cannot be held by two sessions at a time.
@@ -181,6 +199,10 @@ impl LockKey {
         LockKey { class: LockClass::Advisory, first: 1, second: (first as u64) << 32 | second as u64 }
     }
 
+    pub(super) fn is_relation(self) -> bool {
+        self.class == LockClass::Relation
+    }
+
     fn words(self) -> (u64, u64) {
         ((self.class as u64) << 32 | self.first as u64, self.second)
     }
@@ -253,6 +275,8 @@ kernel::shared! {
         counts: [AtomicU16; 10],
         next_of_lock: AtomicU32,
         next_of_session: AtomicU32,
+        /// One if it is counted among the strong ones of its relation.
+        strong: AtomicU32,
     }
 }
 
@@ -273,6 +297,7 @@ impl Place for Holding {
 pub struct Locks {
     partitions: &'static [Spin<Partition>],
     buckets: &'static [AtomicU32],
+    pub(super) strong: Strong,
     locks: Places<Lock>,
     holdings: Places<Holding>,
 }
@@ -315,6 +340,12 @@ fn some(link: u32) -> Option<u32> {
     link.checked_sub(1)
 }
 
+impl Lock {
+    fn key(&self) -> LockKey {
+        LockKey::from_words((self.key_first.load(Relaxed), self.key_second.load(Relaxed)))
+    }
+}
+
 impl Holding {
     fn count(&self, mode: LockMode) -> &AtomicU16 {
         &self.counts[mode as usize]
@@ -332,6 +363,7 @@ impl Locks {
         let locks = Locks {
             partitions: region::table("lock partitions", PARTITIONS),
             buckets: region::table("lock buckets", PARTITIONS * BUCKETS),
+            strong: Strong::make(),
             locks: Places::make("locks", PARTITIONS, PER_PARTITION),
             holdings: Places::make("lock holdings", PARTITIONS, PER_PARTITION),
         };
@@ -409,6 +441,7 @@ impl Locks {
         holding.lock.store(number, Relaxed);
         holding.session.store(session.0, Relaxed);
         holding.modes.store(0, Relaxed);
+        holding.strong.store(0, Relaxed);
         holding.counts.iter().for_each(|count| count.store(0, Relaxed));
         holding.next_of_lock.store(lock.holdings.load(Relaxed), Relaxed);
         lock.holdings.store(mine + 1, Relaxed);
@@ -442,7 +475,10 @@ impl Locks {
         }
         let number = holding.lock.load(Relaxed);
         let lock = self.locks.get(number);
-        let key = LockKey::from_words((lock.key_first.load(Relaxed), lock.key_second.load(Relaxed)));
+        let key = lock.key();
+        if holding.strong.load(Relaxed) != 0 {
+            self.strong.remove(key.first);
+        }
         let mut link = &lock.holdings;
         while let Some(at) = some(link.load(Relaxed)) {
             if at == mine {
@@ -514,6 +550,13 @@ impl Transactions {
     pub fn lock(&'static self, key: LockKey, mode: LockMode, scope: LockScope, how: LockWait) -> Result<bool> {
         let me = session::current_id();
         let row = self.row(me);
+        if key.is_relation()
+            && mode.is_weak()
+            && scope == LockScope::Transaction
+            && self.lock_fast(row, key.first, mode)
+        {
+            return Ok(true);
+        }
         let locks = &self.locks;
         let index = Locks::partition(key);
         loop {
@@ -556,8 +599,13 @@ impl Transactions {
             return Tried::NoPlace(partition.locks.backed(), partition.holdings.backed());
         };
         let (lock, holding) = (locks.locks.get(number), locks.holdings.get(mine));
-        let own = holding.held();
-        let free = mode.conflicts() & Locks::held_by_others(lock, holding) == 0;
+        let own = holding.held() | if key.is_relation() { row.fast.modes(key.first) } else { 0 };
+        if key.is_relation() && mode.is_strong() && holding.strong.load(Relaxed) == 0 {
+            holding.strong.store(1, Relaxed);
+            locks.strong.add(key.first);
+        }
+        let others = Locks::held_by_others(lock, holding) | self.fast_of_others(key, me, mode);
+        let free = mode.conflicts() & others == 0;
         let mut before = 0;
         let mut last = None;
         let mut at = some(lock.queue_head.load(Relaxed));
@@ -652,7 +700,8 @@ impl Transactions {
             let waits = &self.row(SessionId(at)).waits;
             let holding = self.locks.holdings.get(waits.holding.load(Relaxed));
             let Some(mode) = LockMode::from_number(waits.wanted()) else { return };
-            let free = mode.conflicts() & (Locks::held_by_others(lock, holding) | before) == 0;
+            let others = Locks::held_by_others(lock, holding) | self.fast_of_others(lock.key(), SessionId(at), mode);
+            let free = mode.conflicts() & (others | before) == 0;
             if !free {
                 before |= mode.bit();
                 last = Some(at);
@@ -673,6 +722,24 @@ impl Transactions {
             waits.granted.store(1, SeqCst);
             posts.sessions[posts.count] = SessionId(at);
             posts.count += 1;
+        }
+    }
+
+    /// Somebody's lock in a mode that is in no table is gone: grants what can be granted now.
+    #[cold]
+    pub(super) fn tell_queue(&self, key: LockKey) {
+        let index = Locks::partition(key);
+        let mut posts = Posts::new();
+        let number;
+        {
+            let _partition = self.locks.partitions[index].lock();
+            let Some(found) = self.locks.find(key) else { return };
+            number = found;
+            self.grant_waiting(self.locks.locks.get(number), &mut posts);
+        }
+        posts.send();
+        if posts.again {
+            self.grant_again(index, number);
         }
     }
 
@@ -736,11 +803,15 @@ impl Transactions {
     /// True if the running session holds the lock in that mode or a stronger one.
     pub fn holds_lock(&self, key: LockKey, mode: LockMode) -> bool {
         let me = session::current_id();
+        let at_least = |modes: u32| LockMode::ALL.iter().any(|&other| other >= mode && modes & other.bit() != 0);
+        if key.is_relation() && at_least(self.row(me).fast.modes(key.first)) {
+            return true;
+        }
         let _partition = self.locks.partitions[Locks::partition(key)].lock();
         let Some(number) = self.locks.find(key) else { return false };
         let lock = self.locks.locks.get(number);
         let mut held = self.locks.holdings_of(lock).filter(|(_, holding)| holding.session.load(Relaxed) == me.0);
-        held.any(|(_, holding)| LockMode::ALL.iter().any(|&other| other >= mode && holding.held() & other.bit() != 0))
+        held.any(|(_, holding)| at_least(holding.held()))
     }
 
     /// Takes a session that has died out of the queue that it stood in.
@@ -759,6 +830,7 @@ impl Transactions {
 impl Locks {
     /// Gives up what a session holds.
     pub(super) fn release_all(&self, transactions: &Transactions, session: SessionId, what: Release) {
+        transactions.release_fast(transactions.row(session));
         self.release_some(transactions, session, |_, holding| {
             holding.modes.store(0, Relaxed);
             if what == Release::Everything {
@@ -781,9 +853,8 @@ impl Locks {
             {
                 let mut partition = self.partitions[index].lock();
                 let lock = self.locks.get(number);
-                let key = LockKey::from_words((lock.key_first.load(Relaxed), lock.key_second.load(Relaxed)));
                 let before = holding.held();
-                give_up(key, holding);
+                give_up(lock.key(), holding);
                 let after = holding.held();
                 if before != after {
                     Locks::ungrant(lock, before, after);
@@ -826,6 +897,8 @@ impl Locks {
                 blockers.push(session);
             }
         }
+        let room = blockers.capacity() - blockers.len();
+        blockers.extend(transactions.fast_blockers(lock.key(), from, mode).take(room));
         let mut at = some(lock.queue_head.load(Relaxed));
         while let Some(session) = at.filter(|&at| at != from.0) {
             let waits = &transactions.row(SessionId(session)).waits;
@@ -853,6 +926,11 @@ impl Locks {
                 break;
             }
         }
+        for (session, relation, modes) in transactions.fast_held() {
+            for &mode in LockMode::ALL.iter().filter(|mode| modes & mode.bit() != 0) {
+                all.push(Held { key: LockKey::relation(relation), session, mode, granted: true });
+            }
+        }
         all
     }
 
@@ -861,7 +939,7 @@ impl Locks {
             let mut at = some(bucket.load(Relaxed));
             while let Some(number) = at {
                 let lock = self.locks.get(number);
-                let key = LockKey::from_words((lock.key_first.load(Relaxed), lock.key_second.load(Relaxed)));
+                let key = lock.key();
                 let room = |all: &Vec<Held>| all.len() < all.capacity();
                 for (_, holding) in self.holdings_of(lock) {
                     let session = SessionId(holding.session.load(Relaxed));
@@ -885,14 +963,15 @@ impl Locks {
         }
     }
 
-    /// How many locks and holdings there are, and the bytes of memory behind them.
-    pub fn usage(&self) -> (u64, u64, u64) {
+    /// How many locks there are in the table, how many holdings in all, and the bytes of memory behind the table.
+    pub fn usage(&self, transactions: &Transactions) -> (u64, u64, u64) {
         let (mut locks, mut holdings) = (0, 0);
         for partition in self.partitions {
             let partition = partition.lock();
             locks += partition.locks.used() as u64;
             holdings += partition.holdings.used() as u64;
         }
+        holdings += transactions.fast_held().count() as u64;
         (locks, holdings, self.locks.bytes() + self.holdings.bytes())
     }
 }

@@ -10,6 +10,7 @@
 //! | [`finish`] | commit and abort |
 //! | [`wait`] | waiting for a transaction's end |
 //! | [`lock`] | locks of relations and other objects, and advisory ones |
+//! | [`fast_lock`] | those of relations that are in nobody's way |
 //! | [`row_lock`] | sets of row lockers |
 //! | [`deadlock`] | circles of waits |
 //!
@@ -36,6 +37,7 @@
 //! Sub-transactions have ids like transactions; the map sends who asks for one to its parent ([`map`], rule 4). Nobody makes them yet.
 
 pub mod deadlock;
+mod fast_lock;
 pub mod finish;
 pub mod horizon;
 pub mod lock;

@@ -9,6 +9,7 @@
 
 use super::Transactions;
 use super::deadlock::WaitRecord;
+use super::fast_lock::FastLocks;
 use base::{Lsn, Result, SessionId, Xid};
 use kernel::session;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -29,7 +30,9 @@ kernel::shared! {
         pub(super) own_commit: AtomicU64,
         /// When the transaction got its id, in microseconds since 2000.
         pub(super) since_us: AtomicU64,
-        /// The first of the locks that the session holds.
+        /// Locks of relations that are not in the lock table.
+        pub(super) fast: FastLocks,
+        /// The first of the locks that the session holds in the lock table.
         pub(super) locks: AtomicU32,
         /// The first of the row locks that the transaction holds.
         pub(super) row_locks: AtomicU32,

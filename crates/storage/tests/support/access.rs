@@ -16,6 +16,7 @@
 //! | `trace` | from now on answers end with ` @` and the snapshot of the statement, or the position of the commit | `ok` |
 //! | `delete KEY` | | `ok`, `none` |
 //! | `lock KEY STRENGTH [nowait]` | one to four | `row VALUE COUNT`, `none` |
+//! | `guard OID MODE [OID MODE]` | locks these in a transaction of its own, and looks meanwhile who else has them | `ok`, an error `XX000` if somebody who should not |
 //! | `all`, `range FROM TO fwd|bwd`, `values FROM TO` | | `rows KEY:VALUE:COUNT ...` |
 //! | `count` | visible rows | `count N` |
 //! | `check` | scan and indexes agree; the trees are whole | `checked N` |
@@ -38,7 +39,7 @@ use kernel::session::{End, Next, Service, Session, interrupt_error};
 use kernel::{clock, session};
 use std::fmt::Write as _;
 use std::ops::{Bound, Range};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 use storage::btree::{Direction, Sorter};
 use storage::heap::{Isolation, RowWait};
 use storage::relation::Relations;
@@ -50,12 +51,18 @@ use storage::{Config, Durability, Storage};
 /// How long a command waits for a lock.
 const PATIENCE_NS: u64 = 20_000_000_000;
 
+/// Objects that `guard` knows, and modes of each, from one.
+const GUARDED: usize = 8;
+const MODES: usize = 9;
+
 /// The service under test.
 pub struct AccessService {
     storage: &'static Storage,
     relations: &'static Relations,
     /// The storages of the table that the background vacuum knows.
     watched: &'static [AtomicU32],
+    /// How many sessions have an object by `guard`, in each mode.
+    guarded: &'static [AtomicU32],
     say: bool,
 }
 
@@ -112,7 +119,8 @@ impl AccessService {
     pub fn make(config: &Config, say: bool) -> Result<AccessService> {
         let storage = Storage::create_tables(config)?;
         let watched = kernel::region::table("watched table", 3);
-        Ok(AccessService { storage, relations: Relations::make(storage), watched, say })
+        let guarded = kernel::region::table("guarded objects", GUARDED * MODES);
+        Ok(AccessService { storage, relations: Relations::make(storage), watched, guarded, say })
     }
 }
 
@@ -379,6 +387,10 @@ impl AccessService {
                 let wait = if words.get(3) == Some(&"nowait") { RowWait::Never } else { RowWait::Wait };
                 found(self.statement(state, |table, statement| table.lock(statement, key, strength, wait))?)
             }
+            "guard" => {
+                let pairs = (1..words.len()).step_by(2).map(|at| Ok((number(at)? as u32, number(at + 1)? as u32)));
+                self.guard(&pairs.collect::<Result<Vec<_>>>()?)?
+            }
             "all" => listed(self.statement(state, |table, statement| table.scan(statement))?),
             "sum" => {
                 let (from, to) = (number(1)?, number(2)?);
@@ -501,15 +513,51 @@ impl AccessService {
         })
     }
 
+    /// Takes locks, one after the other; after each looks a few times whether others have what they must not have beside it.
+    fn guard(&self, wanted: &[(u32, u32)]) -> Result<String> {
+        let mut entered = Vec::new();
+        let outcome = wanted.iter().try_for_each(|&(oid, number)| {
+            let mode = LockMode::from_number(number).ok_or_else(|| bad("a mode"))?;
+            let key = LockKey::relation(oid);
+            let patience = LockWait::Until(clock::now() + PATIENCE_NS);
+            self.storage.transactions.lock(key, mode, LockScope::Transaction, patience)?;
+            self.guarded[oid as usize % GUARDED * MODES + number as usize].fetch_add(1, SeqCst);
+            entered.push((oid, mode));
+            (0..4).try_for_each(|_| {
+                kernel::fault::point("guarded");
+                entered.iter().try_for_each(|&(oid, mode)| self.look(oid, mode, &entered))
+            })
+        });
+        for &(oid, mode) in &entered {
+            self.guarded[oid as usize % GUARDED * MODES + mode as usize].fetch_sub(1, SeqCst);
+        }
+        outcome?;
+        self.relations.commit(Durability::Asynchronous)?;
+        Ok("ok".to_string())
+    }
+
+    fn look(&self, oid: u32, mode: LockMode, entered: &[(u32, LockMode)]) -> Result<()> {
+        for &other in LockMode::ALL.iter().filter(|other| other.conflicts_with(mode)) {
+            let own = entered.iter().filter(|mine| **mine == (oid, other)).count() as u32;
+            let all = self.guarded[oid as usize % GUARDED * MODES + other as usize].load(SeqCst);
+            if all > own {
+                let text = format!("object {oid} is held as {} beside {}", other.as_str(), mode.as_str());
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, text));
+            }
+        }
+        Ok(())
+    }
+
     fn stat(&self) -> String {
         let mut text = String::from("stat");
         let (pool, wal) = (self.storage.pool.usage(), self.storage.wal.usage());
-        let (transactions, locks) = (self.storage.transactions.usage(), self.storage.transactions.locks().usage());
+        let (transactions, locks) =
+            (self.storage.transactions.usage(), self.storage.transactions.locks().usage(self.storage.transactions));
         let relations = self.relations.usage();
         let numbers = [
             ("running", self.storage.transactions.running().count() as u64),
             ("pins", self.storage.pool.pins_held() as u64),
-            ("locks", locks.0),
+            ("locks", locks.1),
             ("row_locks", self.storage.transactions.row_locks().usage().0),
             ("deadlocks", transactions.deadlocks),
             ("waiting", self.storage.transactions.waiting().len() as u64),

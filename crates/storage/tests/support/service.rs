@@ -262,7 +262,7 @@ impl StorageService {
         let pool = self.storage.pool.usage();
         let wal = self.storage.wal.usage();
         let transactions = self.storage.transactions.usage();
-        let locks = self.storage.transactions.locks().usage();
+        let locks = self.storage.transactions.locks().usage(self.storage.transactions);
         let checkpoints = self.storage.checkpoint_usage();
         let numbers = [
             ("used", pool.used),
