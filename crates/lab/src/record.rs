@@ -339,6 +339,21 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// A part of it.
+    pub fn part(&self, part: f64) -> Cost {
+        let count = |count: u64| (count as f64 * part).round() as u64;
+        Cost {
+            user_us: self.user_us * part,
+            system_us: self.system_us * part,
+            voluntary: count(self.voluntary),
+            involuntary: count(self.involuntary),
+            minor_faults: count(self.minor_faults),
+            major_faults: count(self.major_faults),
+            read_bytes: count(self.read_bytes),
+            written_bytes: count(self.written_bytes),
+        }
+    }
+
     /// All CPU time.
     pub fn cpu_us(&self) -> f64 {
         self.user_us + self.system_us

@@ -49,7 +49,7 @@ fn by_driver(address: &Address, tree: &Tree, protocol: Protocol, pace: Pace, sec
         Moment::End => end = Some(Usage::now(tree)),
     })
     .unwrap();
-    let cost = end.unwrap().since(&begin.unwrap()).cpu_us() / report.transactions as f64;
+    let cost = end.unwrap().within(&begin.unwrap(), report.window).cpu_us() / report.transactions as f64;
     Made { cost, speed: report.transactions as f64 / seconds as f64 }
 }
 

@@ -147,6 +147,8 @@ pub struct Client {
     state: State,
     pipeline: bool,
     failed: bool,
+    /// It is only there: it runs no script, and prepares none.
+    idle: bool,
     /// When it last became free, or was connected.
     pub free_since: u64,
     connect_began: u64,
@@ -158,7 +160,7 @@ pub struct Client {
 
 impl Client {
     /// A client that is not connected. Its choices follow from its number and the seed among the presets.
-    pub fn new(shared: &Shared<'_>, number: u32) -> Client {
+    pub fn new(shared: &Shared<'_>, number: u32, idle: bool) -> Client {
         Client {
             socket: None,
             wire: Wire::new(shared.address, shared.protocol),
@@ -169,6 +171,7 @@ impl Client {
             state: State::Away,
             pipeline: false,
             failed: false,
+            idle,
             free_since: 0,
             connect_began: 0,
             began: 0,
@@ -349,7 +352,7 @@ impl Client {
                 }
                 self.answer.begin(Keep::Nothing);
                 let mut waits = false;
-                for statements in shared.statements {
+                for statements in shared.statements.iter().filter(|_| !self.idle) {
                     if self.wire.prepare(statements, &mut socket.out)? {
                         waits = true;
                         tally.prepared += 1;

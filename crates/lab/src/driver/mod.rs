@@ -268,11 +268,9 @@ fn lead(
         return Ok(());
     }
     at(Moment::Connected);
-    let from = clock.now() + load.warm_up.as_nanos() as u64 + 2_000_000;
-    let until = from + load.window.as_nanos() as u64;
-    signals.from_ns.store(from, Ordering::Release);
-    signals.until_ns.store(until, Ordering::Release);
-    for (time, moment) in [(from, Moment::Begin), (until, Moment::End)] {
+    signals.go.store(true, Ordering::Release);
+    let mut time = clock.now() + load.warm_up.as_nanos() as u64;
+    for moment in [Moment::Begin, Moment::End] {
         loop {
             interrupted()?;
             let left = time.saturating_sub(clock.now());
@@ -285,6 +283,14 @@ fn lead(
             return Ok(());
         }
         at(moment);
+        if moment == Moment::Begin {
+            // Reading what the server has used takes time, and the load should not lose it: the window begins when that is done,
+            // and when each thread has looked up and knows of it.
+            let from = clock.now() + thread::LOOK_NS * 2;
+            time = from + load.window.as_nanos() as u64;
+            signals.from_ns.store(from, Ordering::Release);
+            signals.until_ns.store(time, Ordering::Release);
+        }
     }
     signals.over.store(true, Ordering::Release);
     Ok(())

@@ -7,8 +7,8 @@
 //! Rules
 //! 1. One wait returns a batch of events; its time is the moment at which every answer in it was seen.
 //! 2. The thread never computes for somebody else: what it measures of itself is read at the two ends of the window.
-//! 3. The load goes on when the window has ended, until the server's counters were read: reading hundreds of processes takes
-//!    time, and what is read of each at the window's two ends has to be equally far apart. Then what is under way is finished and
+//! 3. The load begins before the window and goes on when that has ended, until the server's counters were read: reading hundreds of
+//!    processes takes time, and what they do meanwhile has to be the same. Then what is under way is finished and
 //!    what is not begun stays undone. Who has no answer [`LAST_ANSWERS`] later is counted as failed.
 
 use super::client::{Client, Next, Shared, Tally};
@@ -31,7 +31,7 @@ const CONNECTING_MAX: usize = 32;
 /// How long a connection may take while all are made.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
 /// How often a stop is looked for when there is nothing else.
-const LOOK_NS: u64 = 50_000_000;
+pub const LOOK_NS: u64 = 50_000_000;
 /// How many events one wait returns.
 const BATCH: usize = 256;
 /// With a connection for each transaction, how many may fail one after the other before the server counts as gone.
@@ -56,9 +56,11 @@ impl Clock {
 /// What the threads of a load and the one that started them tell each other.
 #[derive(Default, Debug)]
 pub struct Signals {
-    /// When the window begins; zero until that is known.
+    /// Set when all are connected: the load begins, the window does not.
+    pub go: AtomicBool,
+    /// When the window begins.
     pub from_ns: AtomicU64,
-    /// When it ends.
+    /// When it ends; zero until both are known.
     pub until_ns: AtomicU64,
     /// Set when the window has ended and been read: nothing is begun any more.
     pub over: AtomicBool,
@@ -154,7 +156,9 @@ impl<'a> Thread<'a> {
         (first, working, idle): (u32, u32, u32),
         seed: u64,
     ) -> Thread<'a> {
-        let clients = (first..first + working + idle).map(|number| Client::new(&shared, number)).collect();
+        let clients = (first..first + working + idle)
+            .map(|number| Client::new(&shared, number, number >= first + working))
+            .collect();
         Thread {
             shared,
             clock,
@@ -234,13 +238,13 @@ impl<'a> Thread<'a> {
     /// # Errors
     /// That the server is gone, or a script's own error.
     pub fn run(mut self, rate: Option<f64>) -> Result<ThreadReport> {
-        while self.signals.until_ns.load(Ordering::Acquire) == 0 {
+        while !self.signals.go.load(Ordering::Acquire) {
             if self.signals.stop.load(Ordering::Relaxed) {
                 return Ok(self.report(ThreadUse::default()));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        let window = (self.signals.from_ns.load(Ordering::Acquire), self.signals.until_ns.load(Ordering::Acquire));
+        let mut window = (u64::MAX, u64::MAX);
         self.tally.window = window;
         let begin = self.clock.now();
         self.arrivals = rate.map(|per_second| Arrivals::new(per_second, begin, self.random.u64(..)));
@@ -258,6 +262,12 @@ impl<'a> Thread<'a> {
         let (mut at_begin, mut at_end) = (None, None);
         let mut give_up = u64::MAX;
         loop {
+            if window.1 == u64::MAX
+                && let until @ 1.. = self.signals.until_ns.load(Ordering::Acquire)
+            {
+                window = (self.signals.from_ns.load(Ordering::Acquire), until);
+                self.tally.window = window;
+            }
             let mut until = self.clock.now() + LOOK_NS;
             if let Some(Reverse((due, _))) = self.timers.peek() {
                 until = until.min(*due);

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Rules
-//! 1. What is counted between the two ends of the window is what the driver counts between them too. Counters are read while the
-//!    load goes on, at both ends alike: reading many processes takes time, and it takes as long at the one end as at the other.
+//! 1. Counters are read while the load goes on, before the window and after it, since reading many processes takes time and would
+//!    take throughput. What the server used is the part of the time between the two readings that the window is.
 //! 2. The driver was the bottleneck where one of its threads ran nearly all the time; where it has a processor of its own,
 //!    wanting to run is as good. On processors that it shares with the server it has to wait for its turn when the server is busy,
 //!    which is the server's doing: there it was the bottleneck where nothing was left of them and it used more than the server.
@@ -78,11 +78,13 @@ pub fn measure(
         Moment::Connected => {}
         Moment::Begin => {
             let mut reader = reader.take().expect("the window begins once");
-            at_begin = Some((tree.map(Usage::now).unwrap_or_default(), Processors::now()));
+            let usage = tree.map(Usage::now).unwrap_or_default();
+            at_begin = Some((usage, Processors::now()));
             sampler = tree.and_then(|tree| Sampler::start(tree.clone(), move || reader.read()).ok());
         }
         Moment::End => {
-            at_end = Some((tree.map(Usage::now).unwrap_or_default(), Processors::now()));
+            let processors = Processors::now();
+            at_end = Some((tree.map(Usage::now).unwrap_or_default(), processors));
             series = sampler.take().map(Sampler::stop).unwrap_or_default();
             if design.memory
                 && let Ok(mut reader) = Reader::connect(views, address, &asked)
@@ -114,7 +116,7 @@ pub fn measure(
     };
     check(design, running, &checks, report.committed)?;
     let series = with_transactions(series, &report.seconds, report.window.as_secs_f64());
-    let server = end.0.since(&begin.0);
+    let server = end.0.within(&begin.0, report.window);
     let machine = end.1.since(&begin.1, server.cpu_us() + report.client.cpu_us());
     let connecting: Option<Latency> = (report.connecting.count() > 0).then(|| report.connecting.latency());
     Ok(Measured {

@@ -33,6 +33,7 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The environment variable that marks a server's processes.
 pub const MARK: &str = "GEARBOX_LAB";
@@ -192,6 +193,8 @@ fn closure(mut others: Vec<Process>, root: u32, also: impl Fn(&Process) -> bool)
 /// What a tree has used up to a moment.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Usage {
+    /// When it was read; none of a tree that is not there.
+    at: Option<Instant>,
     cpu_ns: u64,
     ticks: Ticks,
     minor_faults: u64,
@@ -208,7 +211,7 @@ pub struct Usage {
 impl Usage {
     /// Everything about a tree, up to now. Some 50 µs for each of its tasks.
     pub fn now(tree: &Tree) -> Usage {
-        let mut sum = Usage { processors: Processors::now(), ..Usage::default() };
+        let mut sum = Usage { at: Some(Instant::now()), processors: Processors::now(), ..Usage::default() };
         if !tree.alone {
             sum.driver = Process::read(std::process::id()).unwrap_or_default().own;
         }
@@ -252,6 +255,16 @@ impl Usage {
             major_faults: self.major_faults.saturating_sub(earlier.major_faults),
             read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
             written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
+        }
+    }
+
+    /// What of that belongs to a window which lies between the two: readings take time, so they are further apart than it is long,
+    /// while what goes on is the same all the time.
+    pub fn within(&self, earlier: &Usage, window: Duration) -> Cost {
+        let cost = self.since(earlier);
+        match (earlier.at, self.at) {
+            (Some(from), Some(until)) if until > from => cost.part(window.as_secs_f64() / (until - from).as_secs_f64()),
+            _ => cost,
         }
     }
 
