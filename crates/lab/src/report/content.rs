@@ -423,12 +423,12 @@ fn reading(run: &Run<'_>) -> Vec<Prose> {
         "The driver's own CPU is measured like the server's. Where it was the bottleneck there is no verdict about speed; what \
          the server needs for a transaction is judged all the same."
             .to_string(),
-        "Machine: what all processors did, in percent (usr, sys: programs and kernel; wio: idle, waiting for the disk; \
+        "Machine: what all processors did, in percent (usr, sys: programs and kernel; wio: idle, waiting for the disk, and for the net where an engine with fibers sleeps in its ring; \
          stolen: taken by the hypervisor). “Others” is the part of usr and sys that neither server nor driver used."
             .to_string(),
-        "An expectation is met where the figure lies in its range, and not clear where only the figure's interval reaches it."
+        "An expectation is met where all of the figure's interval lies in its range, and not clear where a part of it does."
             .to_string(),
-        "Context switches of processes and threads that ended meanwhile are not known: where each connection has its own, and          connections come and go, what is given is the least that there were."
+        "Context switches of processes and threads that ended meanwhile are not known: where each connection has its own, and connections come and go, what is given is the least that there were."
             .to_string(),
         "Fairness is Jain's index over clients: 1 where all were served the same, 1/n where one of n had everything."
             .to_string(),

@@ -3,8 +3,8 @@
 //! Rules
 //! 1. "Ahead" is whoever has the best median; variants that are not clearly behind it are named with it. The ceiling does
 //!    nothing useful and is never ahead.
-//! 2. An expectation is *met* where the measured figure lies in its range, *not clear* where only the interval (for a
-//!    figure alone: its rounds) reaches the range, and *differs* otherwise.
+//! 2. An expectation is *met* where all of the interval (for a figure alone: of its rounds) lies in the range, *not clear* where a
+//!    part of it does, and *differs* otherwise. Without an interval nothing is said.
 //! 3. Nothing is said about speed where the driver was the bottleneck.
 
 use super::number;
@@ -165,7 +165,7 @@ pub fn overall(run: &Run<'_>, figure: Figure) -> Option<Prose> {
 pub enum Outcome {
     /// As expected.
     Met,
-    /// Outside the range, but the interval reaches into it.
+    /// The interval is partly in the range.
     NotClear,
     /// Otherwise than expected, with the direction: `above`, `below`.
     Differs(&'static str),
@@ -214,7 +214,7 @@ fn check<'a>(run: &Run<'a>, expected: &'a Expectation, place: Place) -> Checked<
             let least = expected.low.unwrap_or(f64::NEG_INFINITY);
             let most = expected.high.unwrap_or(f64::INFINITY);
             let outcome = match () {
-                () if (least..=most).contains(&value) => Outcome::Met,
+                () if least <= low && high <= most => Outcome::Met,
                 () if low <= most && high >= least => Outcome::NotClear,
                 () if value < least => Outcome::Differs("below"),
                 () => Outcome::Differs("above"),
@@ -243,9 +243,11 @@ fn value(run: &Run<'_>, expected: &Expectation, place: Place) -> Result<(f64, f6
     };
     let judged = run.judge_places((other, find(against)?), (place, variant), expected.figure);
     match (judged.ratio, judged.verdict) {
-        (Some(ratio), _) => {
-            Ok((ratio.estimate, ratio.low.unwrap_or(ratio.estimate), ratio.high.unwrap_or(ratio.estimate)))
-        }
+        (Some(ratio), verdict) => match (ratio.low, ratio.high, verdict) {
+            (Some(low), Some(high), _) => Ok((ratio.estimate, low, high)),
+            (_, _, Verdict::Unknown(reason)) => Err(reason),
+            _ => Err("too few rounds".into()),
+        },
         (None, Verdict::Unknown(reason)) => Err(reason),
         (None, _) => Err("not measured".into()),
     }

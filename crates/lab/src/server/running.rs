@@ -290,7 +290,10 @@ pub(super) fn advice(tail: &str) -> Option<&'static str> {
             "The disk is full: make room, or name another one with --work DIR.",
         ),
         (&[TAKEN], "Something else took the port meanwhile; try again."),
-        (&["annot allocate memory", "out of memory"], "There is too little memory: give servers less with --buffers."),
+        (
+            &["annot allocate memory", "out of memory"],
+            "There is too little memory: name fewer points with --points, or fewer variants with --only.",
+        ),
         (&["Too many open files"], "Raise the limit of open files: ulimit -n 65536."),
         (&["Permission denied"], "The user that servers run as may not read or write something; try --work /var/tmp."),
     ];
@@ -429,7 +432,7 @@ mod tests {
         for (words, hint) in [
             ("FATAL: could not write: No space left on device", "--work"),
             ("bind: Address already in use", "try again"),
-            ("mmap: Cannot allocate memory", "--buffers"),
+            ("mmap: Cannot allocate memory", "--points"),
         ] {
             assert!(advice(words).is_some_and(|advice| advice.contains(hint)), "{words}");
         }
