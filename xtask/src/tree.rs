@@ -44,11 +44,28 @@ pub fn binary(asked: Option<PathBuf>, profile: Profile) -> Outcome<PathBuf> {
         Profile::Dev => (vec!["build", "--workspace", "--bins", "--tests"], "debug"),
         Profile::Release => (vec!["build", "--package", "server", "--bin", "gearbox", "--release"], "release"),
     };
-    let status = cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
+    let mut build = cargo(&words);
+    if let Some(commit) = commit().filter(|_| profile == Profile::Release) {
+        // What is measured says what it was built from.
+        build.env("GEARBOX_COMMIT", commit);
+    }
+    let status = build.status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
         return Err(format!("the build failed; repeat: cargo {}", words.join(" ")));
     }
     Ok(target_dir().join(folder).join("gearbox"))
+}
+
+/// The commit of the tree, with a `+` where files differ from it; none where there is no history.
+fn commit() -> Option<String> {
+    let git = |words: &[&str]| -> Option<String> {
+        let output = Command::new("git").args(words).current_dir(root()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    };
+    let hash = git(&["rev-parse", "--short=10", "HEAD"])?;
+    // Records and reports are what the lab's runs change.
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
+    Some(if changed.lines().any(|line| !line.contains("docs/results/")) { format!("{hash}+") } else { hash })
 }
 
 /// A new empty directory under the system's temporary one.

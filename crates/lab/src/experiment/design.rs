@@ -208,6 +208,8 @@ impl Design {
         }
         self.rounds = scope.rounds.unwrap_or(self.rounds);
         self.seconds = scope.seconds.unwrap_or(self.seconds);
+        // Who measures for a moment does not wait for long.
+        self.warm_up = self.warm_up.min(self.seconds * 2.0);
         self.scale = scope.scale.unwrap_or(self.scale);
         if !(0.05..=86_400.0).contains(&self.seconds) {
             return Err(error::usage(format!("{} seconds", self.seconds)).hint("A measurement takes 0.05 s to a day."));

@@ -122,7 +122,8 @@ pub fn run(order: &Order<'_>, interrupt: &AtomicBool) -> Result<End> {
     for round in 1..=plan.rounds {
         for &layout in &layouts {
             for step in &design.steps {
-                for entry in &mut entries {
+                for at in order_of_turns(plan.seed, round, layout, step, entries.len()) {
+                    let entry = &mut entries[at];
                     let name = entry.subject.name.clone();
                     if done.contains(&place(round, layout.name(), step.x, &name)) {
                         continue;
@@ -271,9 +272,12 @@ fn plan(design: &Design, order: &Order<'_>, entries: &[Entry], notes: Vec<String
     }
 }
 
-/// The commit of the tree that the program was built in, with a `+` where files differ from it; the version where
-/// that tree is not there any more.
+/// The commit that the program was built from: as whoever built it has said, else that of the tree that it was built in, with a
+/// `+` where files differ from it; the version where that tree is not there any more.
 fn commit() -> String {
+    if let Some(commit) = option_env!("GEARBOX_COMMIT") {
+        return commit.into();
+    }
     let git = |words: &[&str]| -> Option<String> {
         let output = Command::new("git").arg("-C").arg(env!("CARGO_MANIFEST_DIR")).args(words).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
@@ -283,6 +287,15 @@ fn commit() -> String {
     let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
     let changed = changed.lines().any(|line| !line.contains("docs/results/"));
     if changed { format!("{hash}+") } else { hash }
+}
+
+/// In which order variants have their turns: another one each time, so that nobody always comes behind the same one, and what drifts
+/// within a round is nobody's. The plan's seed repeats it.
+fn order_of_turns(seed: u64, round: u32, layout: Layout, step: &Step, count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let place = cell_seed(seed, round, step) ^ layout.name().bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte));
+    fastrand::Rng::with_seed(place).shuffle(&mut order);
+    order
 }
 
 fn point(design: &Design, step: &Step) -> Point {
@@ -397,6 +410,9 @@ fn one(
         let mut session = Session::connect(running.address())?;
         for statement in &design.workload.warm {
             session.run(statement)?;
+        }
+        for statement in design.workload.warm_keys.iter().flat_map(|keys| keys.statements(design.scale)) {
+            session.run(&statement)?;
         }
     }
     let views = views_of(&entry.subject.product);

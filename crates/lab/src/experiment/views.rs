@@ -113,17 +113,18 @@ pub fn count(views: Views, address: &Address) -> Result<Option<Count>> {
 /// Reads it again after the load, when nobody else is connected.
 ///
 /// PostgreSQL's sessions hand in their counts as they end, some time after their clients have left: the count is awaited up to what the
-/// driver `expected`, for a second, and taken as it is then.
+/// driver `expected`, for a second, and until two readings agree, so that one too many is seen too.
 pub fn counted_since(before: Count, views: Views, address: &Address, expected: u64) -> Result<Option<u64>> {
     let began = std::time::Instant::now();
-    let mut readings = 0;
+    let (mut readings, mut before_this) = (0, None);
     loop {
         let Some(now) = commits(views, address)? else { return Ok(None) };
         readings += 1;
         let counted = (now - before.last).saturating_sub(readings * before.each);
-        if counted >= expected || began.elapsed().as_secs() >= 1 {
+        if (counted >= expected && before_this == Some(counted)) || began.elapsed().as_secs() >= 1 {
             return Ok(Some(counted));
         }
+        before_this = Some(counted);
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }

@@ -59,8 +59,28 @@ pub struct Workload {
     pub scripts: Vec<Script>,
     /// Statements that read the tables.
     pub warm: Vec<&'static str>,
+    /// Statements that read indexes, which a scan of the table does not.
+    pub warm_keys: Vec<WarmKeys>,
     /// What must hold after a load.
     pub checks: Vec<Check>,
+}
+
+/// A statement that is run with keys that lie far enough apart that each page of an index is read by few of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarmKeys {
+    /// The statement up to its key.
+    pub text: &'static str,
+    /// How many keys there are for each unit of the scale.
+    pub keys: u64,
+    /// How far apart those are that it is run with: fewer than a page of an index has.
+    pub stride: usize,
+}
+
+impl WarmKeys {
+    /// The statements for a scale.
+    pub fn statements(self, scale: u32) -> impl Iterator<Item = String> {
+        (1..=self.keys * u64::from(scale)).step_by(self.stride).map(move |key| format!("{}{key}", self.text))
+    }
 }
 
 /// A script with its weight among the others.
@@ -139,6 +159,7 @@ impl Workload {
             schema: Vec::new(),
             scripts: Vec::new(),
             warm: Vec::new(),
+            warm_keys: Vec::new(),
             checks: Vec::new(),
         }
     }
@@ -195,7 +216,13 @@ impl Workload {
             let built_in = BUILT_IN.iter().find(|row| row.0 == name && !path.exists());
             if let Some((name, text)) = built_in {
                 let tpcb = tpcb::workload();
-                workload = Workload { tables: tpcb.tables, warm: tpcb.warm, scale_unit: tpcb.scale_unit, ..workload };
+                workload = Workload {
+                    tables: tpcb.tables,
+                    warm: tpcb.warm,
+                    warm_keys: tpcb.warm_keys,
+                    scale_unit: tpcb.scale_unit,
+                    ..workload
+                };
                 workload.scripts.push(Script::weighted(name, text, weight));
                 continue;
             }

@@ -1,6 +1,6 @@
 //! `point-select`: one row by its key, uniformly at random: the least that a server does for a request.
 
-use super::table::ACCOUNTS;
+use super::table::{ACCOUNT_KEYS, ACCOUNTS};
 use super::{Script, Workload};
 
 /// The script.
@@ -15,6 +15,7 @@ pub fn workload() -> Workload {
         scale_unit: "100,000 accounts, some 13 MiB",
         tables: vec![ACCOUNTS],
         scripts: vec![Script::new("point-select", SCRIPT)],
+        warm_keys: vec![ACCOUNT_KEYS],
         warm: vec!["SELECT count(*), sum(abalance) FROM pgbench_accounts"],
         ..Workload::new("point-select")
     }

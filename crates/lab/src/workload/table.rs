@@ -8,6 +8,7 @@
 //!    others append to the right end of their index.
 //! 2. What is made is a function of the scale alone, so two servers hold the same rows.
 
+use super::WarmKeys;
 use crate::address::Wire;
 use std::fmt::Write;
 
@@ -67,6 +68,10 @@ macro_rules! values {
         let _ = write!($out, $($format)*);
     }};
 }
+
+/// Reads the index of the accounts' keys: a page of 8 KiB has some 360 of them.
+pub const ACCOUNT_KEYS: WarmKeys =
+    WarmKeys { text: "SELECT abalance FROM pgbench_accounts WHERE aid = ", keys: 100_000, stride: 200 };
 
 /// pgbench's accounts, 100,000 for each unit of the scale.
 pub const ACCOUNTS: Table = Table {

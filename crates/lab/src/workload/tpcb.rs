@@ -3,7 +3,7 @@
 //!
 //! Checks: money is neither made nor lost, and there is a row of history for each transaction that the driver counted.
 
-use super::table::{ACCOUNTS, BRANCHES, HISTORY, TELLERS};
+use super::table::{ACCOUNT_KEYS, ACCOUNTS, BRANCHES, HISTORY, TELLERS};
 use super::{Check, Expected, Script, Workload};
 
 /// The script.
@@ -57,6 +57,7 @@ pub fn workload() -> Workload {
         scale_unit: "a branch with 10 tellers and 100,000 accounts, some 13 MiB",
         tables: vec![ACCOUNTS, TELLERS, BRANCHES, HISTORY],
         scripts: vec![Script::new("tpcb", SCRIPT)],
+        warm_keys: vec![ACCOUNT_KEYS],
         warm: vec![
             "SELECT count(*), sum(abalance) FROM pgbench_accounts",
             "SELECT count(*), sum(tbalance) FROM pgbench_tellers",
