@@ -239,6 +239,9 @@ fn one_thread(
     thread.run(rate)
 }
 
+/// How long before the window threads are told of it.
+pub const NOTICE: Duration = Duration::from_nanos(2 * thread::LOOK_NS);
+
 /// Waits until all are connected, sets the window, and calls `at` at its ends.
 fn lead(
     load: &Load,
@@ -286,7 +289,7 @@ fn lead(
         if moment == Moment::Begin {
             // Reading what the server has used takes time, and the load should not lose it: the window begins when that is done,
             // and when each thread has looked up and knows of it.
-            let from = clock.now() + thread::LOOK_NS * 2;
+            let from = clock.now() + NOTICE.as_nanos() as u64;
             time = from + load.window.as_nanos() as u64;
             signals.from_ns.store(from, Ordering::Release);
             signals.until_ns.store(time, Ordering::Release);

@@ -79,8 +79,8 @@ pub fn measure(
         Moment::Begin => {
             let mut reader = reader.take().expect("the window begins once");
             let usage = tree.map(Usage::now).unwrap_or_default();
+            sampler = tree.and_then(|tree| Sampler::start(tree.clone(), driver::NOTICE, move || reader.read()).ok());
             at_begin = Some((usage, Processors::now()));
-            sampler = tree.and_then(|tree| Sampler::start(tree.clone(), move || reader.read()).ok());
         }
         Moment::End => {
             let processors = Processors::now();

@@ -36,35 +36,42 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts now. `views` is asked once for each sample; it should not take long, and answers nothing if it fails.
+    /// Starts after a `notice`, from which on seconds are counted. `views` is asked once for each sample; it should not take long, and answers nothing if it fails.
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start(server: Tree, views: impl FnMut() -> BTreeMap<String, f64> + Send + 'static) -> Result<Sampler> {
-        Sampler::every(PERIOD, server, views)
+    pub fn start(
+        server: Tree,
+        notice: Duration,
+        views: impl FnMut() -> BTreeMap<String, f64> + Send + 'static,
+    ) -> Result<Sampler> {
+        Sampler::every(PERIOD, notice, server, views)
     }
 
     fn every(
         period: Duration,
+        notice: Duration,
         server: Tree,
         mut views: impl FnMut() -> BTreeMap<String, f64> + Send + 'static,
     ) -> Result<Sampler> {
         let (stop, stopped) = channel();
-        let began = Instant::now();
-        let mut series = Series::begin(began, server);
+        let read = Instant::now();
+        let mut series = Series::begin(read, server);
+        let took = read.elapsed();
+        let began = Instant::now() + notice;
+        series.began = began;
         let run = move || {
-            let mut number = 1;
+            let mut number = next(took * PART, period);
             loop {
-                let due = period * number;
-                match stopped.recv_timeout(due.saturating_sub(began.elapsed())) {
+                let due = began + period * number;
+                let took = match stopped.recv_timeout(due.saturating_duration_since(Instant::now())) {
                     Err(RecvTimeoutError::Timeout) => series.add(views()),
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
-                }
-                let took = began.elapsed().saturating_sub(due);
+                };
                 number = next(began.elapsed() + took * PART, period).max(number + 1);
             }
             if series.since_last() >= period / 2 {
-                series.add(views());
+                let _ = series.add(views());
             }
             series.seconds
         };
@@ -110,14 +117,18 @@ impl Series {
         self.began.elapsed().saturating_sub(Duration::from_secs_f64(last))
     }
 
-    fn add(&mut self, views: BTreeMap<String, f64>) {
+    /// Adds a sample; answers how long it took to read the processes.
+    fn add(&mut self, views: BTreeMap<String, f64>) -> Duration {
         let at = self.began.elapsed().as_secs_f64();
+        let read = Instant::now();
         let (server_ns, driver_ns, processors) = (self.server.cpu_ns(), self.driver.cpu_ns(), Processors::now());
+        let took = read.elapsed();
         let server_cpu_us = server_ns.saturating_sub(self.server_ns) as f64 / 1e3;
         let driver_cpu_us = driver_ns.saturating_sub(self.driver_ns) as f64 / 1e3;
         let machine = processors.since(&self.processors, server_cpu_us + driver_cpu_us);
         self.seconds.push(Second { at, transactions: 0, machine, server_cpu_us, views });
         (self.server_ns, self.driver_ns, self.processors) = (server_ns, driver_ns, processors);
+        took
     }
 }
 
@@ -147,7 +158,7 @@ mod tests {
             sampled.send(()).unwrap();
             BTreeMap::from([("asked".to_string(), f64::from(count))])
         };
-        let sampler = Sampler::every(period, Tree::driver(), views).unwrap();
+        let sampler = Sampler::every(period, Duration::ZERO, Tree::driver(), views).unwrap();
         let mut sum = 0u64;
         for _ in 0..4 {
             while samples.try_recv().is_err() {
@@ -166,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_stop_takes_what_is_left_if_it_is_enough() {
-        let sampler = Sampler::every(Duration::from_millis(200), Tree::driver(), BTreeMap::new).unwrap();
+        let sampler =
+            Sampler::every(Duration::from_millis(200), Duration::ZERO, Tree::driver(), BTreeMap::new).unwrap();
         std::thread::sleep(Duration::from_millis(110));
         let seconds = sampler.stop();
         assert!(!seconds.is_empty() && seconds[0].at > 0.1, "{seconds:?}");

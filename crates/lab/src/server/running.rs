@@ -23,7 +23,7 @@ use crate::error::{self, OfFile};
 use crate::measure::processes::{MARK, Tree};
 use base::{Error, Result};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
-use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -357,9 +357,11 @@ fn limit_of_files(connections: u32) -> Vec<String> {
         return Vec::new();
     }
     let most = limit.maximum.unwrap_or(u64::MAX);
-    let (soft, hard) = match rustix::process::geteuid().is_root() {
-        true => (needed, most.max(needed)),
-        false => (needed.min(most), most),
+    // Root may raise it beyond that, unless somebody took the right from it.
+    let raised = Rlimit { current: limit.current, maximum: Some(most.max(needed)) };
+    let (soft, hard) = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => (needed, most.max(needed)),
+        Err(_) => (needed.min(most), most),
     };
     vec!["prlimit".into(), format!("--nofile={soft}:{hard}"), "--".into()]
 }
