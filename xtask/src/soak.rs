@@ -105,7 +105,10 @@ fn soak(binary: &Path, settings: Settings, time: Duration) -> Outcome<()> {
         while began.elapsed() < moment {
             std::thread::sleep(Duration::from_secs(1).min(moment.saturating_sub(began.elapsed())));
             if let Some(part) = ended(&mut loads)? {
-                return Err(format!("{} ended after {} s", PARTS[part].name, began.elapsed().as_secs()));
+                let after = began.elapsed().as_secs();
+                let said = loads.swap_remove(part).wait_with_output().map_err(|error| format!("pgbench: {error}"))?;
+                let said = String::from_utf8_lossy(&said.stderr).into_owned();
+                return Err(format!("{} ended after {after} s\n{said}", PARTS[part].name));
             }
         }
         looks.push(sizes::largest(&server, &mut client)?);
