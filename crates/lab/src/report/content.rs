@@ -423,7 +423,7 @@ fn reading(run: &Run<'_>) -> Vec<Prose> {
         "The driver's own CPU is measured like the server's. Where it was the bottleneck there is no verdict about speed; what \
          the server needs for a transaction is judged all the same."
             .to_string(),
-        "Machine: what all processors did, in percent (usr, sys: programs and kernel; wio: idle, waiting for the disk, and for the net where an engine with fibers sleeps in its ring; \
+        "Machine: what all processors did, in percent (usr, sys: programs and kernel; wio: idle, waiting for the disk; \
          stolen: taken by the hypervisor). “Others” is the part of usr and sys that neither server nor driver used."
             .to_string(),
         "An expectation is met where all of the figure's interval lies in its range, and not clear where a part of it does."
