@@ -93,6 +93,7 @@ fn serve(description: &str) -> i32 {
         io_workers: 8,
         blocking_threads: 4,
         max_connections: 100,
+        arriving_max: 0,
         spare_engines: 2,
         engine_idle_spin_us: 0,
         session_idle_spin_us: 0,

@@ -116,8 +116,10 @@ pub struct Config {
     pub io_workers: u32,
     /// How many threads a host with fibers has at most for calls that block in the operating system.
     pub blocking_threads: u32,
-    /// How many sessions there may be.
+    /// How many clients may be let in at a time ([`session::admit`](crate::session::admit)).
     pub max_connections: u32,
+    /// How many connections there may be beside them: clients that have not said who they are, or have left and are not seen off.
+    pub arriving_max: u32,
     /// How many idle engines a dedicated group keeps ahead of need.
     pub spare_engines: u32,
     /// How long an idle pooled engine spins before it sleeps, in microseconds.
@@ -141,6 +143,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// How many connections there may be, of whatever kind.
+    pub(crate) fn connections_max(&self) -> u32 {
+        self.max_connections + self.arriving_max
+    }
+
     /// The model's name as `SHOW execution_model` prints it: `thread/fiber`.
     pub fn model(&self) -> String {
         format!("{}/{}", self.engine, self.sessions)

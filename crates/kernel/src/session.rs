@@ -176,6 +176,8 @@ pub struct SessionShared {
     at_stake: AtomicU32,
     /// Set while it is put away with whole messages that are to be served although nothing more comes.
     gave_way: AtomicU32,
+    /// One if its client was let in. Under the spinlock of the free slots.
+    admitted: AtomicU32,
     /// Set by the clean-up after a death, which has every session looked at: nothing may have come for it.
     recalled: AtomicU32,
     ready_since: AtomicU64,
@@ -216,6 +218,8 @@ struct FreeSlots {
     used_max: u32,
     /// Those of clients: only they are limited.
     clients: u32,
+    /// Those of clients that have been let in.
+    admitted: u32,
     next_number: u32,
 }
 
@@ -231,7 +235,7 @@ static FREE_SLOTS: Root<Spin<FreeSlots>> = unsafe { Root::new(4) };
 pub(crate) const BACKGROUND_SLOTS: u32 = 64;
 
 pub(crate) fn init(config: &Config) {
-    let count = config.max_connections + BACKGROUND_SLOTS;
+    let count = config.connections_max() + BACKGROUND_SLOTS;
     let slots = SLOTS.make("sessions", count as usize);
     let free = FREE_SLOTS.make("session slots", 1);
     free[0].publish(crate::sync::SpinName::SessionSlots, 0);
@@ -280,14 +284,18 @@ pub fn current_id() -> SessionId {
     current().id()
 }
 
+fn too_many() -> Error {
+    Error::session(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already")
+        .hint("Raise max_connections, or close idle connections.")
+}
+
 /// Takes a free slot. Errors: `53300` when all are taken.
 pub(crate) fn allocate(background: bool) -> Result<&'static SessionShared> {
     let secret = crate::engine::random_u64() as u32;
     let mut free = FREE_SLOTS.one().lock();
     let clients_max = SLOTS.get().len() as u32 - BACKGROUND_SLOTS;
     if free.head == 0 || (!background && free.clients >= clients_max) {
-        return Err(Error::session(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already")
-            .hint("Raise max_connections, or close idle connections."));
+        return Err(too_many());
     }
     let slot = slot(SessionId(free.head - 1));
     free.head = slot.free_next.load(Relaxed);
@@ -323,6 +331,24 @@ pub(crate) fn allocate(background: bool) -> Result<&'static SessionShared> {
     slot.home.store(engine, Relaxed);
     slot.set_running();
     Ok(slot)
+}
+
+/// Lets the running session's client in, who has said who he is: from here on he counts among `max_connections`. Those that arrive and
+/// those that leave do not, so who comes again at once finds a place, and who wants to cancel a request gets through to a full
+/// server.
+///
+/// Errors: `53300` if as many are in.
+pub fn admit() -> Result<()> {
+    let (slot, most) = (current(), crate::supervisor::config().max_connections);
+    let mut free = FREE_SLOTS.one().lock();
+    if slot.admitted.load(Relaxed) == 0 {
+        if free.admitted >= most {
+            return Err(too_many());
+        }
+        free.admitted += 1;
+        slot.admitted.store(1, Relaxed);
+    }
+    Ok(())
 }
 
 /// Interrupts the sessions whose deadlines have passed. The background host's first thread calls it many times a second.
@@ -370,6 +396,7 @@ pub(crate) fn release(slot: &'static SessionShared) {
     free.head = slot.id().0 + 1;
     free.used -= 1;
     free.clients -= !slot.is_background() as u32;
+    free.admitted -= slot.admitted.swap(0, Relaxed);
 }
 
 impl SessionShared {

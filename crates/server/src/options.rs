@@ -10,6 +10,11 @@ use kernel::config::{Config, EngineKind, IoMethod, Keepalive, Primitive, Session
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
+/// Connections beside those that are let in: half as many, but at least and at most so many. A crowd that comes again has its old
+/// connections and its new ones for a moment.
+const ARRIVING_LEAST: u32 = 32;
+const ARRIVING_MOST: u32 = 1024;
+
 /// What the command line asks for.
 pub enum Command {
     /// Print this text.
@@ -98,6 +103,7 @@ impl Options {
             io_workers: settings.integer(S::IoWorkers) as u32,
             blocking_threads: settings.integer(S::BlockingPoolSize) as u32,
             max_connections: settings.integer(S::MaxConnections) as u32,
+            arriving_max: (settings.integer(S::MaxConnections) as u32 / 2).clamp(ARRIVING_LEAST, ARRIVING_MOST),
             spare_engines: settings.integer(S::SpareEngines) as u32,
             engine_idle_spin_us: settings.micros(S::EngineIdleSpin) as u32,
             session_idle_spin_us: settings.micros(S::SessionIdleSpin) as u32,

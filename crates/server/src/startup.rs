@@ -1,5 +1,7 @@
 //! A connection's first messages: requests for encryption, cancel requests, the startup packet.
 //!
+//! A client that has sent its startup packet is let in, if there is room: one that only wants to cancel a request needs none.
+//!
 //! The state between two of them is a plain value, so a client that dawdles holds a parked session and nothing else.
 
 use base::{Error, Result};
@@ -44,6 +46,7 @@ pub fn read<T>(
                         startup.protocol_options().collect::<Vec<_>>().into_iter(),
                     );
                 }
+                kernel::session::admit()?;
                 let begin = begin.take().expect("one startup packet is taken");
                 let begun = begin(&startup, output)?;
                 session.consume(consumed);

@@ -51,6 +51,35 @@ fn without_a_password_the_superuser_gets_in_from_this_machine() {
     }
 }
 
+/// A request to cancel is a connection of its own: it needs no place among those that are let in.
+#[test]
+fn a_full_server_refuses_in_words_and_hears_who_wants_to_cancel() {
+    for model in MODELS {
+        let name = model.name();
+        let server = Server::start_with(model, false, &["--max-connections", "6"]);
+        let mut clients: Vec<_> = (0..6).map(|_| server.connect()).collect();
+        let error = server.log_in("postgres", "", "postgres").err().unwrap();
+        assert_eq!(code(&error), ("53300", "sorry, too many clients already"), "{name}");
+        let mut busy = clients.pop().unwrap();
+        let token = busy.cancel_token();
+        let begins = std::time::Instant::now();
+        let sleeper = std::thread::spawn(move || busy.batch_execute("select pg_sleep(20)").unwrap_err());
+        while !sleeper.is_finished() && begins.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(50));
+            token.cancel_query(postgres::NoTls).unwrap();
+        }
+        assert_eq!(code(&sleeper.join().unwrap()).0, "57014", "{name}");
+        // Its client has left: there is a place again, as soon as that is found out.
+        let left = std::time::Instant::now();
+        while server.log_in("postgres", "", "postgres").is_err() {
+            assert!(left.elapsed() < Duration::from_secs(5), "{name}: the place of a client that has left is not free");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(clients);
+        server.stop();
+    }
+}
+
 #[test]
 fn with_a_password_nobody_learns_who_exists() {
     let file = std::env::temp_dir().join(format!("gearbox-password-{}", std::process::id()));

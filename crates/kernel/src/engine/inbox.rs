@@ -30,7 +30,7 @@ pub(crate) struct SessionSet {
 }
 
 pub(super) fn init(config: &Config) {
-    let sessions = (config.max_connections + crate::session::BACKGROUND_SLOTS) as usize;
+    let sessions = (config.connections_max() + crate::session::BACKGROUND_SLOTS) as usize;
     let words = sessions.div_ceil(64);
     let stride = words + words.div_ceil(64);
     let fibers = config.sessions == Sessions::Fiber;

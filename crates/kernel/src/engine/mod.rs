@@ -163,7 +163,7 @@ pub(crate) fn slots_needed(config: &Config) -> u32 {
         + match config.sessions {
             Sessions::Fiber => config.engines.max(1),
             // A shared group may need an engine for every session that blocks.
-            Sessions::Dedicated | Sessions::Shared => config.max_connections + config.engines + config.spare_engines,
+            Sessions::Dedicated | Sessions::Shared => config.connections_max() + config.engines + config.spare_engines,
         }
 }
 

@@ -57,6 +57,7 @@ pub fn main(description: &str) -> i32 {
         io_workers: number("workers", 3),
         blocking_threads: number("blocking", 4),
         max_connections: 100,
+        arriving_max: 0,
         spare_engines: 2,
         engine_idle_spin_us: number("spin", 0),
         session_idle_spin_us: number("spin", 0),

@@ -79,6 +79,7 @@ pub fn serve_if_asked() -> Option<i32> {
         io_workers: 2,
         blocking_threads: 4,
         max_connections: 100,
+        arriving_max: 0,
         spare_engines: 2,
         engine_idle_spin_us: 20,
         session_idle_spin_us: 0,

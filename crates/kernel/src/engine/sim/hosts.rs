@@ -176,7 +176,7 @@ impl World {
         let this = &self.supervisor;
         let number = this.next_host.get() + 1;
         this.next_host.set(number);
-        let slots = (0..self.config.max_connections + crate::session::BACKGROUND_SLOTS).map(|_| AtomicU64::new(0));
+        let slots = (0..self.config.connections_max() + crate::session::BACKGROUND_SLOTS).map(|_| AtomicU64::new(0));
         let host = Rc::new(Host {
             number,
             role,

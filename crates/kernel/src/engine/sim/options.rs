@@ -79,6 +79,7 @@ impl Options {
             io_workers: 1,
             blocking_threads: 4,
             max_connections: self.max_connections,
+            arriving_max: 4,
             spare_engines: 1,
             engine_idle_spin_us: 0,
             session_idle_spin_us: 0,
