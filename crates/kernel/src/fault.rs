@@ -29,6 +29,7 @@ bugs! {
     "wal.visible_early" "a commit is visible before it is durable";
     "lock.fast_unseen" "who locks a table without the lock table does not look for somebody who wants it for himself";
     "lock.fast_untold" "who gives such a lock up does not tell those who wait for it";
+    "lock.fast_left" "of a session that died while it gave such locks up, those that it had not come to stay";
     "lock.freed_early" "a row's lock ends before its transaction";
     "buffer.write_before_log" "a page is written before its log record";
     "recovery.skip_torn_check" "recovery trusts pages that were half written";

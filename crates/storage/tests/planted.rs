@@ -25,17 +25,20 @@ const SEEDS: u64 = 1000;
 enum Trouble {
     /// Sessions that are in each other's way.
     None,
+    /// Deaths of hosts.
+    Kills,
     /// Power cuts.
     Cuts,
 }
 
-const BUGS: [(&str, Trouble); 10] = [
+const BUGS: [(&str, Trouble); 11] = [
     ("wal.skip_flush", Trouble::Cuts),
     ("wal.unlogged_change", Trouble::Cuts),
     ("wal.visible_early", Trouble::Cuts),
     ("lock.freed_early", Trouble::None),
     ("lock.fast_unseen", Trouble::None),
     ("lock.fast_untold", Trouble::None),
+    ("lock.fast_left", Trouble::Kills),
     ("buffer.write_before_log", Trouble::Cuts),
     ("recovery.skip_torn_check", Trouble::Cuts),
     ("txn.snapshot_too_new", Trouble::None),
@@ -48,6 +51,7 @@ fn options(seed: u64, trouble: Trouble) -> Options {
     let quiet = Options { steps_max: 40_000_000, patience_ns: 60_000_000_000, ..Options::new(hosts, sessions) };
     match trouble {
         Trouble::None => quiet,
+        Trouble::Kills => Options { kills: 12, kill_chance: 3000, trouble_ns: 60_000_000, ..quiet },
         Trouble::Cuts => Options { power_cuts: 3, trouble_ns: 150_000_000, ..quiet },
     }
 }

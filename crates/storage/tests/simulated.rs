@@ -259,6 +259,14 @@ fn locks() {
     walk("locks", 0..60, |seed| lock_load::run(seed, options(seed), 25));
 }
 
+/// The same, while hosts die in the middle of it.
+#[test]
+fn locks_and_kills() {
+    let kills = |seed| Options { kills: 12, kill_chance: 3000, trouble_ns: 60_000_000, ..options(seed) };
+    let sum = walk("locks_and_kills", 0..300, |seed| lock_load::run(seed, kills(seed), 25));
+    assert!(testkit::sim::asked_for().is_some() || sum.kills > 1000, "{sum:?}");
+}
+
 /// The same troubles for tables with indexes ([`table_load`]).
 #[test]
 fn tables() {

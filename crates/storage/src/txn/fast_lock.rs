@@ -9,7 +9,7 @@
 //!                                                                    yes: own slot := before, tell the queue, take the lock table
 //!   strong:  count up ──▶ look at everybody's slots (and the table)   free: granted
 //!                                                                   taken: queued
-//!   release: own slot := empty ──▶ does anybody want it strongly?    yes: tell the queue
+//!   release: own slot := no mode ──▶ does anybody want it strongly?  yes: tell the queue; then own slot := empty
 //! ```
 //!
 //! Rules
@@ -18,7 +18,9 @@
 //!    sessions see: at least one of the two sees the other (Dekker).
 //! 3. A strong holding is counted from before its session looks until it is dropped. What is counted for several relations at once
 //!    (they share a count by their hash) costs time, nothing else.
-//! 4. Who waits for a strong mode waits in the lock's queue. He finds what is in his way in the slots each time somebody looks for
+//! 4. A slot that is given up keeps its relation until nobody needs to be told of it. Whoever dies before leaves it to be given up
+//!    again, from the first slot to the last.
+//! 5. Who waits for a strong mode waits in the lock's queue. He finds what is in his way in the slots each time somebody looks for
 //!    him: nobody moves a weak lock from a slot into the table.
 
 use super::Transactions;
@@ -32,7 +34,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 const SLOTS: usize = 8;
 /// Counts of strong holdings.
 const COUNTS: usize = 1024;
-/// Relation and modes in a slot's word; zero is empty.
+/// Relation and modes in a slot's word; zero is empty, a relation without a mode is being given up.
 const RELATION_SHIFT: u32 = 32;
 
 kernel::shared! {
@@ -46,11 +48,21 @@ fn relation_of(word: u64) -> u32 {
     (word >> RELATION_SHIFT) as u32
 }
 
+fn modes_of(word: u64) -> u32 {
+    word as u32
+}
+
+/// The word of a relation without a mode.
+fn named(relation: u32) -> u64 {
+    debug_assert!(relation != 0, "no relation has this number");
+    (relation as u64) << RELATION_SHIFT
+}
+
 impl FastLocks {
     /// The modes, as bits, in which the session has a relation here.
     pub(super) fn modes(&self, relation: u32) -> u32 {
         let words = self.slots.iter().map(|slot| slot.load(SeqCst));
-        words.filter(|&word| word != 0 && relation_of(word) == relation).fold(0, |bits, word| bits | word as u32)
+        words.filter(|&word| relation_of(word) == relation).fold(0, |bits, word| bits | modes_of(word))
     }
 
     /// All relations here, with their modes as bits.
@@ -58,8 +70,8 @@ impl FastLocks {
         self.slots
             .iter()
             .map(|slot| slot.load(SeqCst))
-            .filter(|&word| word != 0)
-            .map(|word| (relation_of(word), word as u32))
+            .filter(|&word| modes_of(word) != 0)
+            .map(|word| (relation_of(word), modes_of(word)))
     }
 
     /// The relation's slot, or an empty one.
@@ -68,7 +80,7 @@ impl FastLocks {
         let mut empty = None;
         for slot in &self.slots {
             match slot.load(Relaxed) {
-                // Slots are filled from the first on, and all of them are emptied at a time.
+                // Slots are filled from the first on, and all of them are emptied before one is filled again.
                 0 => {
                     empty = Some(slot);
                     break;
@@ -116,7 +128,8 @@ impl Transactions {
     pub(super) fn lock_fast(&self, row: &Row, relation: u32, mode: LockMode) -> bool {
         let Some(slot) = row.fast.slot_of(relation) else { return false };
         let before = slot.load(Relaxed);
-        let word = before | (relation as u64) << RELATION_SHIFT | mode.bit() as u64;
+        let named = named(relation);
+        let word = before | named | mode.bit() as u64;
         if word == before {
             return true;
         }
@@ -126,8 +139,10 @@ impl Transactions {
         if !self.locks.strong.is_wanted(relation) || kernel::fault::planted("lock.fast_unseen") {
             return true;
         }
-        slot.store(before, SeqCst);
+        slot.store(before | named, SeqCst);
+        kernel::fault::point("lock.fast_refused");
         self.tell_queue(LockKey::relation(relation));
+        slot.store(before, Release);
         false
     }
 
@@ -137,15 +152,21 @@ impl Transactions {
         for slot in &row.fast.slots {
             let word = slot.load(Relaxed);
             if word == 0 {
-                break;
+                if kernel::fault::planted("lock.fast_left") {
+                    break;
+                }
+                // Behind it may be more: the session may have died in the middle of this.
+                continue;
             }
-            // Rule 2.
-            slot.store(0, SeqCst);
-            kernel::fault::point("lock.fast_released");
             let relation = relation_of(word);
+            // Rule 2.
+            slot.store(named(relation), SeqCst);
+            kernel::fault::point("lock.fast_released");
             if self.locks.strong.is_wanted(relation) && !kernel::fault::planted("lock.fast_untold") {
                 self.tell_queue(LockKey::relation(relation));
             }
+            slot.store(0, Release);
+            kernel::fault::point("lock.fast_emptied");
         }
     }
 

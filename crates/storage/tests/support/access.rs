@@ -51,9 +51,8 @@ use storage::{Config, Durability, Storage};
 /// How long a command waits for a lock.
 const PATIENCE_NS: u64 = 20_000_000_000;
 
-/// Objects that `guard` knows, and modes of each, from one.
+/// Objects that `guard` knows.
 const GUARDED: usize = 8;
-const MODES: usize = 9;
 
 /// The service under test.
 pub struct AccessService {
@@ -61,7 +60,7 @@ pub struct AccessService {
     relations: &'static Relations,
     /// The storages of the table that the background vacuum knows.
     watched: &'static [AtomicU32],
-    /// How many sessions have an object by `guard`, in each mode.
+    /// What each session has by `guard`.
     guarded: &'static [AtomicU32],
     say: bool,
 }
@@ -119,7 +118,7 @@ impl AccessService {
     pub fn make(config: &Config, say: bool) -> Result<AccessService> {
         let storage = Storage::create_tables(config)?;
         let watched = kernel::region::table("watched table", 3);
-        let guarded = kernel::region::table("guarded objects", GUARDED * MODES);
+        let guarded = kernel::region::table("guarded objects", GUARDED * session::slots().len());
         Ok(AccessService { storage, relations: Relations::make(storage), watched, guarded, say })
     }
 }
@@ -182,6 +181,7 @@ impl Service for AccessService {
     }
 
     fn release_dead(&self, session: base::SessionId) {
+        self.unguard(session);
         self.relations.storage().release_dead(session);
     }
 
@@ -515,33 +515,39 @@ impl AccessService {
 
     /// Takes locks, one after the other; after each looks a few times whether others have what they must not have beside it.
     fn guard(&self, wanted: &[(u32, u32)]) -> Result<String> {
-        let mut entered = Vec::new();
         let outcome = wanted.iter().try_for_each(|&(oid, number)| {
             let mode = LockMode::from_number(number).ok_or_else(|| bad("a mode"))?;
-            let key = LockKey::relation(oid);
             let patience = LockWait::Until(clock::now() + PATIENCE_NS);
-            self.storage.transactions.lock(key, mode, LockScope::Transaction, patience)?;
-            self.guarded[oid as usize % GUARDED * MODES + number as usize].fetch_add(1, SeqCst);
-            entered.push((oid, mode));
+            self.storage.transactions.lock(LockKey::relation(oid), mode, LockScope::Transaction, patience)?;
+            self.guarded_by(session::current_id())[oid as usize % GUARDED].fetch_or(1 << number, SeqCst);
             (0..4).try_for_each(|_| {
                 kernel::fault::point("guarded");
-                entered.iter().try_for_each(|&(oid, mode)| self.look(oid, mode, &entered))
+                self.look(oid, mode)
             })
         });
-        for &(oid, mode) in &entered {
-            self.guarded[oid as usize % GUARDED * MODES + mode as usize].fetch_sub(1, SeqCst);
-        }
+        self.unguard(session::current_id());
         outcome?;
         self.relations.commit(Durability::Asynchronous)?;
         Ok("ok".to_string())
     }
 
-    fn look(&self, oid: u32, mode: LockMode, entered: &[(u32, LockMode)]) -> Result<()> {
-        for &other in LockMode::ALL.iter().filter(|other| other.conflicts_with(mode)) {
-            let own = entered.iter().filter(|mine| **mine == (oid, other)).count() as u32;
-            let all = self.guarded[oid as usize % GUARDED * MODES + other as usize].load(SeqCst);
-            if all > own {
-                let text = format!("object {oid} is held as {} beside {}", other.as_str(), mode.as_str());
+    /// The modes, as bits, in which a session has objects by `guard`.
+    fn guarded_by(&self, session: base::SessionId) -> &[AtomicU32] {
+        &self.guarded[session.0 as usize * GUARDED..][..GUARDED]
+    }
+
+    /// Before the session's locks are given up.
+    fn unguard(&self, session: base::SessionId) {
+        self.guarded_by(session).iter().for_each(|modes| modes.store(0, SeqCst));
+    }
+
+    fn look(&self, oid: u32, mode: LockMode) -> Result<()> {
+        let me = session::current_id();
+        for other in (0..session::slots().len() as u32).map(base::SessionId).filter(|other| *other != me) {
+            let theirs = self.guarded_by(other)[oid as usize % GUARDED].load(SeqCst);
+            let held = |other: &&LockMode| theirs & 1 << **other as u32 != 0 && other.conflicts_with(mode);
+            if let Some(held) = LockMode::ALL.iter().find(held) {
+                let text = format!("object {oid} is held as {} beside {}", held.as_str(), mode.as_str());
                 return Err(Error::statement(sqlstate::INTERNAL_ERROR, text));
             }
         }
