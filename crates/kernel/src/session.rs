@@ -220,6 +220,7 @@ struct FreeSlots {
     clients: u32,
     /// Those of clients that have been let in.
     admitted: u32,
+    admitted_max: u32,
     next_number: u32,
 }
 
@@ -271,6 +272,12 @@ pub fn slots_reached() -> &'static [SessionShared] {
 pub fn counts() -> (u32, u32) {
     let free = FREE_SLOTS.one().lock();
     (free.used, free.used_max)
+}
+
+/// Clients that are let in ([`admit`]) now, and the most there ever were.
+pub fn admitted() -> (u32, u32) {
+    let free = FREE_SLOTS.one().lock();
+    (free.admitted, free.admitted_max)
 }
 
 /// The session that runs on this engine. Panics where none runs: that is a bug.
@@ -346,6 +353,7 @@ pub fn admit() -> Result<()> {
             return Err(too_many());
         }
         free.admitted += 1;
+        free.admitted_max = free.admitted_max.max(free.admitted);
         slot.admitted.store(1, Relaxed);
     }
     Ok(())

@@ -60,6 +60,12 @@ fn a_full_server_refuses_in_words_and_hears_who_wants_to_cancel() {
         let mut clients: Vec<_> = (0..6).map(|_| server.connect()).collect();
         let error = server.log_in("postgres", "", "postgres").err().unwrap();
         assert_eq!(code(&error), ("53300", "sorry, too many clients already"), "{name}");
+        // Who has not said who he is has no place.
+        let _arriving = [0, 1].map(|_| TcpStream::connect(("127.0.0.1", server.port())).unwrap());
+        let places =
+            "select total || ' ' || num_active || ' ' || max_used from gearbox.resources where name = 'connections'";
+        let places: String = clients[0].query_one(places, &[]).unwrap().get(0);
+        assert_eq!(places, "6 6 6", "{name}");
         let mut busy = clients.pop().unwrap();
         let token = busy.cancel_token();
         let begins = std::time::Instant::now();

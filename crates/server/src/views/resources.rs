@@ -52,15 +52,12 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let (sessions, sessions_max) = session::counts();
     let slots = session::slots().len() as u64;
     row(rows, "session slots", "slots", slots, sessions.into(), sessions_max.into(), 0);
-    row(rows, "connections", "slots", config.max_connections.into(), clients(), sessions_max.into(), 0);
+    let (clients, clients_max) = session::admitted();
+    row(rows, "connections", "slots", config.max_connections.into(), clients.into(), clients_max.into(), 0);
     let up = engines().iter().filter(|engine| engine.state() != State::Absent).count() as u64;
     let ever = engines().iter().filter(|engine| engine.started_at() != 0).count() as u64;
     row(rows, "engine slots", "slots", engines().len() as u64, up, ever, 0);
     let fibers = engines().iter().map(|engine| u64::from(engine.fiber_count())).sum();
     row(rows, "fibers", "fibers", slots, fibers, fibers, 0);
     Ok(())
-}
-
-fn clients() -> u64 {
-    session::slots_reached().iter().filter(|slot| slot.is_used() && !slot.is_background()).count() as u64
 }
