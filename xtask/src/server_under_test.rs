@@ -15,6 +15,7 @@
 use crate::model::Settings;
 use crate::process::{self, Process, SharedObjects};
 use crate::{Outcome, tree};
+use postgres::{Client, NoTls};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -54,6 +55,13 @@ pub struct ServerUnderTest {
     stopped: bool,
 }
 
+/// A connection to whoever serves a port, in ten seconds at most.
+pub fn connect(port: u16) -> Outcome<Client> {
+    let address = format!("host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=10");
+    // The text of such an error leaves out what the system said.
+    Client::connect(&address, NoTls).map_err(|error| format!("no connection: {error:?}"))
+}
+
 impl ServerUnderTest {
     /// Starts a server and waits until it accepts connections.
     pub fn start(launch: &Launch<'_>) -> Outcome<ServerUnderTest> {
@@ -76,6 +84,11 @@ impl ServerUnderTest {
         let mut server = ServerUnderTest { child, command, settings, port, dir, mark, shared_before, stopped: false };
         server.await_start()?;
         Ok(server)
+    }
+
+    /// A connection to it, in ten seconds at most.
+    pub fn connect(&self) -> Outcome<Client> {
+        connect(self.port)
     }
 
     /// Waits until it accepts connections.

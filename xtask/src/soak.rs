@@ -21,7 +21,6 @@ use crate::model::{MODELS, Model, Settings};
 use crate::server_under_test::{Launch, ServerUnderTest};
 use crate::tree::Profile;
 use crate::{Outcome, clients, pgbench, tree};
-use postgres::{Client, NoTls};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -55,11 +54,6 @@ SELECT count(*), max(value) FROM soak_rows;
 ";
 const TABLE: &str = "create table soak_rows (key int primary key, value int, note text); \
                      create index soak_rows_value on soak_rows (value)";
-const SMALL: [&str; 3] = [
-    "alter system set shared_buffers = '16MB'",
-    "alter system set max_wal_size = '64MB'",
-    "alter system set min_wal_size = '32MB'",
-];
 
 /// `cargo xtask torture soak [--minutes N] [--model LIST] [--binary PATH]`.
 pub fn run(mut args: Args) -> Outcome<()> {
@@ -80,20 +74,12 @@ pub fn run(mut args: Args) -> Outcome<()> {
     Ok(())
 }
 
-fn connect(server: &ServerUnderTest) -> Outcome<Client> {
-    let address = format!("host=127.0.0.1 port={} user=postgres dbname=postgres connect_timeout=10", server.port());
-    Client::connect(&address, NoTls).map_err(|error| format!("no connection: {error:?}"))
-}
-
 fn soak(binary: &Path, settings: Settings, time: Duration) -> Outcome<()> {
     let mut server = ServerUnderTest::start(&Launch { program: binary, subcommand: "serve", settings, cpus: None })?;
     let told = |error: postgres::Error| format!("{error:?}");
-    for statement in SMALL {
-        connect(&server)?.batch_execute(statement).map_err(told)?;
-    }
-    server.crash_and_restart()?;
+    sizes::make_small(&mut server)?;
     pgbench::fill(server.client("pgbench"), 1)?;
-    let mut client = connect(&server)?;
+    let mut client = server.connect()?;
     client.batch_execute(TABLE).map_err(told)?;
     let mut loads = PARTS.iter().map(|part| begin(&server, part, time)).collect::<Outcome<Vec<Child>>>()?;
     let began = Instant::now();

@@ -3,8 +3,9 @@
 //! A transfer takes an amount from one account, gives it to another, and writes itself down in the journal, in one transaction. So the
 //! accounts' sum never changes, and each account is what the journal says of it.
 
-use super::{connect, connect_patiently, is_gone};
+use super::{connect_patiently, is_gone};
 use crate::Outcome;
+use crate::server_under_test::connect;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 

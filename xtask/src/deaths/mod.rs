@@ -28,12 +28,12 @@ mod victims;
 use crate::args::Args;
 use crate::e2e::Draw;
 use crate::model::{MODELS, Model, Settings};
-use crate::server_under_test::{Launch, ServerUnderTest};
+use crate::server_under_test::{Launch, ServerUnderTest, connect};
 use crate::tree::Profile;
 use crate::{Outcome, tree};
 use books::Books;
 use clients::{Crowd, Load};
-use postgres::{Client, NoTls};
+use postgres::Client;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,11 +88,6 @@ pub fn run(mut args: Args) -> Outcome<()> {
     Ok(())
 }
 
-fn connect(port: u16) -> Outcome<Client> {
-    let address = format!("host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=10");
-    Client::connect(&address, NoTls).map_err(|error| format!("no connection: {error:?}"))
-}
-
 /// Connects, however long the server takes to recover.
 fn connect_patiently(port: u16) -> Outcome<Client> {
     let began = Instant::now();
@@ -118,8 +113,7 @@ fn torture(binary: &Path, settings: Settings, order: &Order) -> Outcome<String> 
         false => Books::open(server.port(), 64, 1)?,
         true => {
             let books = Books::open(server.port(), SPREAD_ACCOUNTS, 200)?;
-            let set =
-                connect(server.port())?.batch_execute(&format!("alter system set shared_buffers = '{SPREAD_BUFFERS}'"));
+            let set = server.connect()?.batch_execute(&format!("alter system set shared_buffers = '{SPREAD_BUFFERS}'"));
             set.map_err(|error| format!("{error:?}"))?;
             server.crash_and_restart()?;
             books

@@ -1,6 +1,5 @@
 //! Who can be killed, and what the server has and says while hosts of it die.
 
-use super::connect;
 use crate::Outcome;
 use crate::e2e::Draw;
 use crate::process::{self, SharedObjects};
@@ -54,7 +53,7 @@ pub(super) fn report(server: &ServerUnderTest) -> String {
 pub(super) fn held(server: &ServerUnderTest) -> Outcome<Held> {
     let first = server.processes().first().map_or(0, |process| process.pid);
     let descriptors = std::fs::read_dir(format!("/proc/{first}/fd")).map_or(0, Iterator::count);
-    let mut client = connect(server.port())?;
+    let mut client = server.connect()?;
     let mut number = |text: &str| -> Outcome<i64> {
         client.query_one(text, &[]).map(|row| row.get(0)).map_err(|error| format!("{text}: {error:?}"))
     };

@@ -89,7 +89,7 @@ fn combined(server: ServerUnderTest, _: Effort) -> Outcome<()> {
     let settings = server.settings();
     let (model, wait, io) = place(settings).ok_or("no cell of the matrix")?;
     pgbench::fill(server.client("pgbench"), 1)?;
-    let mut client = serve::connect(&server)?;
+    let mut client = server.connect()?;
     let mut most = Counted::default();
     let mut expected: Option<Sums> = None;
     for (at, script) in SCRIPTS.iter().enumerate() {

@@ -10,7 +10,7 @@
 //!
 //! The scenario runs where a method was asked for by name: which one a default comes to is the server's choice.
 
-use super::{Effort, Scenario, serve};
+use super::{Effort, Scenario};
 use crate::process::{self, Process};
 use crate::server_under_test::ServerUnderTest;
 use crate::{Outcome, clients};
@@ -48,7 +48,7 @@ fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {
     if ring {
         clients::ensure_perf()?;
     }
-    let mut client = serve::connect(&server)?;
+    let mut client = server.connect()?;
     client.batch_execute("create table flushed (n int)").map_err(|error| error.to_string())?;
     let file = server.work_dir().join("trace");
     let mut watcher = if ring { perf(&server, &file) } else { strace(&server, &file) }?;

@@ -15,8 +15,7 @@
 //!
 //! The last part tests the test: with versions that nobody may remove the same comparison has to find something.
 
-use super::serve::connect;
-use super::sizes::{Sizes, grown, largest, listed, sizes};
+use super::sizes::{Sizes, grown, largest, listed, make_small, sizes};
 use super::{Effort, Scenario};
 use crate::Outcome;
 use crate::pgbench::{self, Load};
@@ -45,14 +44,9 @@ fn growth(mut server: ServerUnderTest, effort: Effort) -> Outcome<()> {
         true => Plan { early: seconds(120), late: seconds(600), clients: 64 },
         false => Plan { early: seconds(3), late: seconds(7), clients: 8 },
     };
-    let small = "alter system set shared_buffers = '16MB'; alter system set max_wal_size = '64MB'; \
-                 alter system set min_wal_size = '32MB'";
-    for statement in small.split("; ") {
-        connect(&server)?.batch_execute(statement).map_err(|error| format!("{statement}: {error}"))?;
-    }
-    server.crash_and_restart()?;
+    make_small(&mut server)?;
     pgbench::fill(server.client("pgbench"), 1)?;
-    let mut client = connect(&server)?;
+    let mut client = server.connect()?;
     let load = |clients, time: Duration| Load {
         script: "tpcb-like".into(),
         protocol: "prepared".into(),
@@ -88,7 +82,7 @@ fn growth(mut server: ServerUnderTest, effort: Effort) -> Outcome<()> {
 /// The same load while a transaction may still see every version: what was said to be no larger has to be found larger.
 fn shows_growth(server: &ServerUnderTest, client: &mut Client, before: &Sizes) -> Outcome<()> {
     const PATIENCE: Duration = Duration::from_secs(60);
-    let mut keeper = connect(server)?;
+    let mut keeper = server.connect()?;
     keeper
         .batch_execute("begin isolation level repeatable read; select count(*) from pgbench_branches")
         .map_err(|error| error.to_string())?;

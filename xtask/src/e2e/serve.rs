@@ -13,7 +13,7 @@ use super::{Effort, Scenario};
 use crate::Outcome;
 use crate::pgbench::{self, Load};
 use crate::server_under_test::ServerUnderTest;
-use postgres::{Client, NoTls};
+use postgres::Client;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
@@ -122,13 +122,6 @@ enum Known {
     Acknowledged,
 }
 
-/// A connection for the crash clients.
-pub(super) fn connect(server: &ServerUnderTest) -> Outcome<Client> {
-    let address = format!("host=127.0.0.1 port={} user=postgres dbname=postgres connect_timeout=10", server.port());
-    Client::connect(&address, NoTls)
-        .map_err(|error| format!("no connection: {error}: {:?}", std::error::Error::source(&error)))
-}
-
 /// Writes keys, each into two tables in one transaction, until the connection breaks.
 fn write_keys(
     mut client: Client,
@@ -158,7 +151,8 @@ fn keys(client: &mut Client, table: &str) -> Outcome<Vec<i64>> {
 fn crash(mut server: ServerUnderTest, effort: Effort) -> Outcome<()> {
     const CLIENTS: usize = 8;
     let rounds = if effort.full { 20 } else { 2 };
-    connect(&server)?
+    server
+        .connect()?
         .batch_execute(
             "create table crash_one (k bigint primary key, t text); create table crash_other (k bigint primary key)",
         )
@@ -167,7 +161,7 @@ fn crash(mut server: ServerUnderTest, effort: Effort) -> Outcome<()> {
     let known = Mutex::new(BTreeMap::new());
     for round in 0..rounds {
         let stop = AtomicBool::new(false);
-        let clients = (0..CLIENTS).map(|_| connect(&server)).collect::<Outcome<Vec<_>>>()?;
+        let clients = (0..CLIENTS).map(|_| server.connect()).collect::<Outcome<Vec<_>>>()?;
         let restarted = std::thread::scope(|scope| {
             for client in clients {
                 let (next, known, stop) = (&next, &known, &stop);
@@ -180,7 +174,7 @@ fn crash(mut server: ServerUnderTest, effort: Effort) -> Outcome<()> {
             restarted
         });
         restarted?;
-        let mut client = connect(&server)?;
+        let mut client = server.connect()?;
         let (one, other) = (keys(&mut client, "crash_one")?, keys(&mut client, "crash_other")?);
         if one != other {
             return Err(format!(

@@ -25,6 +25,21 @@ const SEGMENT_BYTES: i64 = 16 << 20;
 /// What allocators and page tables of a server's processes may take more, beside a twentieth.
 const PROCESS_BYTES: i64 = 8 << 20;
 
+/// What bounds a server's files and memory, so small that a short load fills it.
+const SMALL: [&str; 3] = [
+    "alter system set shared_buffers = '16MB'",
+    "alter system set max_wal_size = '64MB'",
+    "alter system set min_wal_size = '32MB'",
+];
+
+/// Makes a server's buffer pool and log small.
+pub fn make_small(server: &mut ServerUnderTest) -> Outcome<()> {
+    for statement in SMALL {
+        server.connect()?.batch_execute(statement).map_err(|error| format!("{statement}: {error}"))?;
+    }
+    server.crash_and_restart().map(drop)
+}
+
 /// What there is at a moment: pages of relations, and bytes of everything else.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Sizes {

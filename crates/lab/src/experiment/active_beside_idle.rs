@@ -5,7 +5,7 @@
 use super::Experiment;
 use super::contestants;
 use super::design::{Design, Layout, Scope, Step, chart, expect, points};
-use crate::driver::{Pace, Protocol};
+use crate::driver::Protocol;
 use crate::record::{Expectation, Figure};
 use crate::workload::Workload;
 use base::Result;
@@ -21,22 +21,14 @@ pub const EXPERIMENT: Experiment = Experiment {
 const ACTIVE: u32 = 100;
 
 fn design(scope: &Scope) -> Result<Design> {
-    let step = |connections: u32| Step {
-        x: f64::from(connections),
-        label: format!("{connections} connections"),
-        clients: ACTIVE.min(connections),
-        idle: connections.saturating_sub(ACTIVE),
-        pace: Pace::Closed,
-    };
     let (speed, memory) = (Figure::Throughput, Figure::MemoryPerConnection);
     let goal = "what this server is built to reach";
     let at = (Some("free"), Some(5000.0));
-    let pooled = ["process/shared", "process/fiber", "thread/shared", "thread/fiber"];
-    let mut expected: Vec<Expectation> = pooled
+    let mut expected: Vec<Expectation> = contestants::POOLED
         .iter()
         .map(|model| expect(model, model, speed, at, (Some(0.9), None), goal).beside_point(f64::from(ACTIVE)))
         .collect();
-    expected.extend(pooled.iter().map(|model| expect(model, "", memory, at, (None, Some(20.0)), goal)));
+    expected.extend(contestants::POOLED.iter().map(|model| expect(model, "", memory, at, (None, Some(20.0)), goal)));
     Design {
         title: "Active connections beside idle ones",
         question: "What do a hundred connections that ask as fast as they can lose, when thousands are connected that do \
@@ -45,7 +37,7 @@ fn design(scope: &Scope) -> Result<Design> {
         workload: Workload::named("point-select")?,
         defines: Vec::new(),
         protocol: Protocol::Named,
-        steps: points(scope, &[ACTIVE, 1000, 5000]).into_iter().map(step).collect(),
+        steps: points(scope, &[ACTIVE, 1000, 5000]).into_iter().map(|count| Step::connections(count, ACTIVE)).collect(),
         contestants: contestants::servers(),
         baseline: "PostgreSQL 15".into(),
         layouts: vec![Layout::Free],

@@ -13,6 +13,9 @@ pub const MODELS: [(&str, &str); 6] = [
     ("thread", "fiber"),
 ];
 
+/// The models whose engines serve many sessions.
+pub const POOLED: [&str; 4] = ["process/shared", "process/fiber", "thread/shared", "thread/fiber"];
+
 fn subject(name: String, product: Product) -> Subject {
     Subject { name, product, settings: Vec::new() }
 }

@@ -95,6 +95,17 @@ impl Step {
     pub fn clients(count: u32) -> Step {
         Step { x: f64::from(count), label: format!("{count} clients"), clients: count, idle: 0, pace: Pace::Closed }
     }
+
+    /// So many connections, of which the first `active` work, each beginning again at once; the axis counts connections.
+    pub fn connections(count: u32, active: u32) -> Step {
+        Step {
+            x: f64::from(count),
+            label: format!("{count} connections"),
+            clients: active.min(count),
+            idle: count.saturating_sub(active),
+            pace: Pace::Closed,
+        }
+    }
 }
 
 /// What the user asked for, beside the experiment's name.

@@ -3,7 +3,7 @@
 use super::Experiment;
 use super::contestants;
 use super::design::{Design, Layout, Scope, Step, chart, expect, points};
-use crate::driver::{Pace, Protocol};
+use crate::driver::Protocol;
 use crate::record::Figure;
 use crate::workload::Workload;
 use base::Result;
@@ -16,17 +16,9 @@ pub const EXPERIMENT: Experiment =
 const ACTIVE: u32 = 8;
 
 fn design(scope: &Scope) -> Result<Design> {
-    let step = |connections: u32| Step {
-        x: f64::from(connections),
-        label: format!("{connections} connections"),
-        clients: ACTIVE.min(connections),
-        idle: connections.saturating_sub(ACTIVE),
-        pace: Pace::Closed,
-    };
     let memory = Figure::MemoryPerConnection;
     let goal = "what this server is built to reach";
-    let pooled = ["process/shared", "process/fiber", "thread/shared", "thread/fiber"];
-    let expected = pooled
+    let expected = contestants::POOLED
         .iter()
         .map(|model| expect(model, "", memory, (Some("free"), Some(5000.0)), (None, Some(20.0)), goal))
         .collect();
@@ -37,7 +29,10 @@ fn design(scope: &Scope) -> Result<Design> {
         workload: Workload::named("point-select")?,
         defines: Vec::new(),
         protocol: Protocol::Named,
-        steps: points(scope, &[10, 100, 1000, 5000]).into_iter().map(step).collect(),
+        steps: points(scope, &[10, 100, 1000, 5000])
+            .into_iter()
+            .map(|count| Step::connections(count, ACTIVE))
+            .collect(),
         contestants: contestants::servers(),
         baseline: "PostgreSQL 15".into(),
         layouts: vec![Layout::Free],

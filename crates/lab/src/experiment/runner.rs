@@ -29,7 +29,6 @@ use crate::server::{Equal, Found, Home, Prepared, Product, Running, Subject};
 use base::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -272,21 +271,10 @@ fn plan(design: &Design, order: &Order<'_>, entries: &[Entry], notes: Vec<String
     }
 }
 
-/// The commit that the program was built from: as whoever built it has said, else that of the tree that it was built in, with a
-/// `+` where files differ from it; the version where that tree is not there any more.
+/// The commit that the program was built from, with a `+` where files differed from it, as whoever built it has said; else the
+/// version.
 fn commit() -> String {
-    if let Some(commit) = option_env!("GEARBOX_COMMIT") {
-        return commit.into();
-    }
-    let git = |words: &[&str]| -> Option<String> {
-        let output = Command::new("git").arg("-C").arg(env!("CARGO_MANIFEST_DIR")).args(words).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
-    };
-    let Some(hash) = git(&["rev-parse", "--short=10", "HEAD"]) else { return env!("CARGO_PKG_VERSION").into() };
-    // Records and reports are what a run changes.
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
-    let changed = changed.lines().any(|line| !line.contains("docs/results/"));
-    if changed { format!("{hash}+") } else { hash }
+    option_env!("GEARBOX_COMMIT").unwrap_or(env!("CARGO_PKG_VERSION")).into()
 }
 
 /// In which order variants have their turns: another one each time, so that nobody always comes behind the same one, and what drifts
