@@ -1,7 +1,10 @@
 //! The simulator: seeds, and the bugs that it must find.
 //!
 //! The simulator's own program lies in `crates/testkit/src/bin/sim.rs`, because it has to link what it simulates and this one links
-//! nothing. `cargo xtask sim 8123774` builds and runs it; every word is handed on, so its options work here too.
+//! nothing. `cargo xtask sim 8123774` builds and runs it; every word is handed on, so its options work here too. Loads on the storage
+//! and on the whole server are tests of theirs; `cargo xtask sim every 0..100000` deals seeds out to all of them ([`every`]).
+
+mod every;
 
 use crate::args::Args;
 use crate::{Outcome, tree};
@@ -9,13 +12,17 @@ use crate::{Outcome, tree};
 /// What `check` runs: some hundred seeds of every load in every model, then the planted bugs of the kernel.
 const SMALL: [&[&str]; 2] = [&["1000..1200", "--quiet"], &["--find", "all"]];
 
-/// `cargo xtask sim SEED… [OPTION…]`, `cargo xtask sim check`.
+/// `cargo xtask sim SEED… [OPTION…]`, `cargo xtask sim every FIRST..END`, `cargo xtask sim check`.
 pub fn run(args: Args) -> Outcome<()> {
     let words = args.all();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        [] => Err("which seeds? cargo xtask sim SEED…, numbers or ranges as 100..200; or sim check".into()),
+        [] => {
+            Err("which seeds? cargo xtask sim SEED…, numbers or ranges as 100..200; sim every FIRST..END; or sim check"
+                .into())
+        }
         ["check"] => check(),
+        ["every", seeds] => every::run(seeds),
         _ => simulate(&words),
     }
 }
