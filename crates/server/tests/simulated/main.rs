@@ -66,7 +66,7 @@ fn a_portal_outlives_a_new_index() {
         run::run(seed, options(seed, Trouble::None), |scenario: &mut Scenario| {
             let (mine, theirs) = (step.clone(), step.clone());
             scenario.client(move |conn| {
-                let mut wire = Wire::new(conn);
+                let mut wire = Wire::patient(conn);
                 for sql in ["create table t (a int)", "insert into t select g from generate_series(1, 9) g"] {
                     assert_eq!(wire.simple(sql).unwrap().error, None);
                 }
@@ -81,7 +81,7 @@ fn a_portal_outlives_a_new_index() {
                 wire.leave(true);
             });
             scenario.client(move |conn| {
-                let mut wire = Wire::new(conn);
+                let mut wire = Wire::patient(conn);
                 run::wait_until(&mut wire, || theirs.get() == 1);
                 assert_eq!(wire.simple("create index on t (a)").unwrap().error, None);
                 theirs.set(2);
@@ -97,7 +97,7 @@ fn a_checkpoint_flushes_every_file() {
     walk("a_checkpoint_flushes_every_file", 0..6, |seed| {
         run::run(seed, options(seed, Trouble::None), |scenario: &mut Scenario| {
             scenario.client(|conn| {
-                let mut wire = Wire::new(conn);
+                let mut wire = Wire::patient(conn);
                 assert_eq!(wire.simple("create table t (a int primary key)").unwrap().error, None);
                 for round in 0..6 {
                     for sql in [format!("insert into t values ({round})"), "checkpoint".into()] {
