@@ -11,6 +11,7 @@ mod keys;
 #[allow(dead_code, reason = "the loads' own tests use the rest")]
 mod run;
 #[path = "simulated/wire.rs"]
+#[allow(dead_code, reason = "the loads' own tests use the rest")]
 mod wire;
 
 use kernel::engine::sim::{Failure, Options, Report};
