@@ -19,7 +19,7 @@ use crate::page::header::{self, PageType};
 use crate::page::heap::row::{XMAX_ABORTED, XMAX_COMMITTED, XMIN_COMMITTED};
 use crate::page::heap::{HeapPage, Version};
 use crate::page::{NO_BLOCK, Tid};
-use crate::txn::Status;
+use crate::txn::Ended;
 use base::{PageId, Result, Xid};
 
 /// Whether a key may be entered twice.
@@ -107,10 +107,10 @@ impl Btree {
         let flags = version.flags();
         let (xmin, xmax) = (version.xmin(), version.xmax());
         if flags & XMIN_COMMITTED == 0 && xmin != own {
-            match transactions.status(xmin) {
-                Status::Aborted => return Live::No,
-                _ if !transactions.has_finished(xmin) => return Live::Undecided(xmin),
-                _ => {}
+            match transactions.ended(xmin) {
+                Some(Ended::Aborted) => return Live::No,
+                None => return Live::Undecided(xmin),
+                Some(Ended::Committed) => {}
             }
         }
         if xmax.0 == 0 || flags & XMAX_ABORTED != 0 {
@@ -119,10 +119,10 @@ impl Btree {
         if xmax == own || flags & XMAX_COMMITTED != 0 {
             return Live::No;
         }
-        match transactions.status(xmax) {
-            Status::Aborted => Live::Yes(Tid::NONE),
-            _ if !transactions.has_finished(xmax) => Live::Undecided(xmax),
-            _ => Live::No,
+        match transactions.ended(xmax) {
+            Some(Ended::Aborted) => Live::Yes(Tid::NONE),
+            None => Live::Undecided(xmax),
+            Some(Ended::Committed) => Live::No,
         }
     }
 }

@@ -56,6 +56,7 @@ pub use map::Status;
 pub use row_lock::Strength;
 pub use snapshot::Snapshot;
 pub use visibility::{Claim, Seen};
+pub use wait::Ended;
 
 use crate::wal::Wal;
 use base::{Result, SessionId, Xid};

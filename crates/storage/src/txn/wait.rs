@@ -7,19 +7,35 @@ use kernel::clock::Nanos;
 use kernel::sync::WaitList;
 use kernel::wait::Event;
 
+/// How a transaction has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It committed, and that is durable.
+    Committed,
+    /// It aborted, or a crash ended it.
+    Aborted,
+}
+
 impl Transactions {
     pub(super) fn waiters_for(&self, xid: Xid) -> &'static WaitList {
         let hash = xid.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
         &self.waiters[hash as usize % self.waiters.len()]
     }
 
-    /// True when the transaction has come to its end as everybody may see it: aborted, or committed and durable.
-    pub fn has_finished(&self, xid: Xid) -> bool {
+    /// How the transaction has ended as everybody may see it: aborted, or committed and durable. None while it has not. Who asks for its
+    /// status and then whether it has finished may be told that it runs, and that it is over, and not how.
+    pub fn ended(&self, xid: Xid) -> Option<Ended> {
         match self.status(xid) {
-            Status::Running => false,
-            Status::Committed(at) => at <= self.wal.durable(),
-            Status::Aborted | Status::Ancient => true,
+            Status::Running => None,
+            Status::Committed(at) => (at <= self.wal.durable()).then_some(Ended::Committed),
+            Status::Ancient => Some(Ended::Committed),
+            Status::Aborted => Some(Ended::Aborted),
         }
+    }
+
+    /// True when the transaction has ended.
+    pub fn has_finished(&self, xid: Xid) -> bool {
+        self.ended(xid).is_some()
     }
 
     /// Waits until another transaction has ended, and answers how. The session holds no latch and no room in the log.
