@@ -1,4 +1,4 @@
-//! Clients that behave badly: slow readers, half-open ones, floods, a byte at a time, sudden ends. Memory stays bounded,
+//! Clients that behave badly: slow readers, half-open ones, floods, a byte at a time, sudden ends, and none. Memory stays bounded,
 //! and others are served.
 
 use crate::figure;
@@ -50,7 +50,8 @@ fn bad(setup: Setup) {
 
     ends(&server);
     half_open(&server);
-    let gone = eventually(3000, || good.stat("clients") == sessions);
+    vanish(&server);
+    let gone = eventually(6000, || good.stat("clients") == sessions);
     assert!(gone, "{name}: sessions of clients that have gone are left: {}", good.ask("stat"));
     drop(good);
     server.stop();
@@ -99,6 +100,20 @@ fn ends(server: &Server) {
             }
             _ => {}
         }
+    }
+}
+
+/// A client whose machine has lost its power says nothing any more: the system of the server has to ask.
+fn vanish(server: &Server) {
+    let mut client = server.connect();
+    client.expect("put 1 100 1", "ok");
+    let on = 1i32;
+    let option = (&raw const on).cast();
+    // SAFETY: an option of four bytes from a variable of four bytes: the close below sends nothing.
+    let quiet =
+        unsafe { libc::setsockopt(client.stream().as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_REPAIR, option, 4) };
+    if quiet != 0 {
+        figure!("{}: a client that vanishes is not tried without the rights to", server.setup.name());
     }
 }
 

@@ -9,7 +9,7 @@
 use super::service::TestService;
 use super::{Client, eventually, procs};
 use kernel::Config;
-use kernel::config::{EngineKind, IoMethod, Primitive, Sessions};
+use kernel::config::{EngineKind, IoMethod, Keepalive, Primitive, Sessions};
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
@@ -104,7 +104,8 @@ pub fn serve_if_asked() -> Option<i32> {
         region_bytes_max: number(7),
         move_sessions: words[4] == "true",
         data_dir: words[9].into(),
-        keepalive: Default::default(),
+        // Who has gone without a word is found out while a test waits for it.
+        keepalive: Keepalive { idle_s: 1, interval_s: 1, count: 3, user_timeout_ms: 0 },
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, number(8) as u16))],
     };
     let status = kernel::supervisor::run(config, TestService::make, |_| println!("ready"));
