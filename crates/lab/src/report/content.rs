@@ -6,6 +6,7 @@
 use super::chart::style::{self, Style};
 use super::chart::{Chart, Kind, Mark, Series};
 use super::finding::{self, Outcome, heading};
+use super::mechanism;
 use super::number;
 use super::page::{Block, Group, Page, Prose, Table, plain, strong};
 use super::run::{Place, Run};
@@ -29,6 +30,7 @@ pub fn page(run: &Run<'_>) -> Page {
         }
         blocks.push(Block::Table(expectations(run)));
     }
+    blocks.extend(mechanism::blocks(run));
     let charts = charts(run);
     if !charts.is_empty() {
         blocks.push(Block::Heading(2, "Charts".into()));

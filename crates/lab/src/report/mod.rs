@@ -1,9 +1,10 @@
 //! Reports: what a file of records says to people, as Markdown and as one page of HTML.
 //!
 //! ```text
-//!   records -> run -> finding ─┐
-//!               └──-> table ───┴-> content -> page -> markdown
-//!                                 compare ──┘   └───-> html <- chart
+//!   records -> run -> finding ───┐
+//!               ├──-> mechanism ─┤
+//!               └──-> table ─────┴-> content -> page -> markdown
+//!                                   compare ──┘   └───-> html <- chart
 //! ```
 //!
 //! Rules
@@ -18,6 +19,7 @@ mod content;
 mod finding;
 mod html;
 mod markdown;
+mod mechanism;
 mod number;
 mod page;
 mod run;
@@ -42,27 +44,6 @@ pub fn compare(a: &[Line], b: &[Line]) -> String {
         (Some(a), Some(b)) => markdown::write(&compare::page(&a, &b)),
         _ => markdown::write(&nothing()),
     }
-}
-
-/// The names of the runs in a file, oldest first.
-pub fn runs(lines: &[Line]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for line in lines {
-        if let Line::Plan(plan) = line {
-            names.retain(|name| *name != plan.run);
-            names.push(&plan.run);
-        }
-    }
-    names
-}
-
-/// The lines of one run of a file, to report or compare another one than the newest.
-pub fn only(lines: &[Line], run: &str) -> Vec<Line> {
-    let of = |line: &&Line| match line {
-        Line::Plan(plan) => plan.run == run,
-        Line::Cell(cell) => cell.run == run,
-    };
-    lines.iter().filter(of).cloned().collect()
 }
 
 /// What is reported of a file.
