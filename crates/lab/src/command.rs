@@ -7,6 +7,7 @@ use crate::error;
 use crate::experiment::design::{Layout, Scope};
 use crate::experiment::runner::{self, End, Order};
 use crate::experiment::{self, EXPERIMENTS};
+use crate::workload::Workload;
 use crate::{record, report};
 use base::Result;
 use lexopt::prelude::*;
@@ -45,14 +46,20 @@ fn usage() -> String {
          \x20 --seconds S         how long each time\n\
          \x20 --scale N           size of the tables\n\
          \x20 --seed N            what everything random follows from\n\
-         \x20 --file PATH[@N]     script: a script in pgbench's format, chosen N times as often; may be repeated\n\
-         \x20 --define NAME=VALUE  script: a variable of your own\n\
-         \x20 --setup PATH        script: statements that make its tables\n\
+         \x20 --workload NAME     load: what clients do\n\
+         \x20 --pace WORDS        load: closed (each begins when it has its answer), \"think 10-30 ms\", \"rate 5000/s\"\n\
+         \x20 --idle N            load: connections beside them that are only there\n\
+         \x20 --file PATH[@N]     load: a script in pgbench's format, chosen N times as often; may be repeated\n\
+         \x20 --define NAME=VALUE  load: a variable of your own\n\
+         \x20 --setup PATH        load: statements that make the tables of scripts\n\
          \x20 --gearbox PATH      another gearbox program to measure\n\
          \x20 --server HOST:PORT  a server of PostgreSQL's protocol that is there already, beside the others;\n\
          \x20                     PGUSER, PGDATABASE and PGPASSWORD say how to log in; its tables are made anew\n\
-         \nPostgreSQL and MariaDB are measured where they are installed.\n",
+         \nPostgreSQL and MariaDB are measured where they are installed.\n\nWorkloads, and a unit of their --scale:\n",
     );
+    for workload in Workload::all() {
+        text.push_str(&format!("  {:<18}{}: {}\n", workload.name, workload.about, workload.scale_unit));
+    }
     text
 }
 
@@ -85,6 +92,9 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
             Long("work") => order.work = Some(parser.value().map_err(wrong)?.into()),
             Long("gearbox") => order.program = Some(parser.value().map_err(wrong)?.into()),
             Long("setup") => scope.setup = Some(parser.value().map_err(wrong)?.into()),
+            Long("workload") => scope.workload = Some(text(&mut parser)?),
+            Long("pace") => scope.pace = Some(text(&mut parser)?.parse()?),
+            Long("idle") => scope.idle = Some(number(&mut parser, "idle")?),
             Long("file") => scope.scripts.push(text(&mut parser)?),
             Long("server") => scope.server = Some(server(&text(&mut parser)?)?),
             Long("define") => {
@@ -103,7 +113,7 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
             Long("variants") => {
                 scope.only = text(&mut parser)?.split(',').map(|name| name.trim().to_string()).collect()
             }
-            Long("protocol") => scope.protocol = Some(protocol(&text(&mut parser)?)?),
+            Long("protocol") => scope.protocol = Some(Protocol::parse(&text(&mut parser)?)?),
             Long("rounds") => scope.rounds = Some(number(&mut parser, "rounds")?),
             Long("seconds") => scope.seconds = Some(number(&mut parser, "seconds")?),
             Long("scale") => scope.scale = Some(number(&mut parser, "scale")?),
@@ -134,10 +144,11 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
         }
         [name] => {
             let experiment = experiment::find(name)?;
-            let own = !(scope.scripts.is_empty() && scope.defines.is_empty() && scope.setup.is_none());
-            if own && experiment.name != "script" {
+            let files = !(scope.scripts.is_empty() && scope.defines.is_empty() && scope.setup.is_none());
+            let own = files || scope.workload.is_some() || scope.pace.is_some() || scope.idle.is_some();
+            if own && experiment.name != "load" {
                 return Err(error::usage(format!("{name} has a load of its own"))
-                    .hint("--file, --define and --setup belong to: gearbox lab script."));
+                    .hint("--workload, --pace, --idle, --file, --define and --setup belong to: gearbox lab load."));
             }
             let order = Order {
                 experiment,
@@ -246,11 +257,6 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-fn protocol(name: &str) -> Result<Protocol> {
-    let found = Protocol::ALL.into_iter().find(|protocol| protocol.name() == name);
-    found.ok_or_else(|| error::usage(format!("unknown protocol \"{name}\"")).hint("There are: named, unnamed, simple."))
-}
-
 fn server(text: &str) -> Result<Address> {
     use std::net::ToSocketAddrs;
     let unknown = || error::usage(format!("--server \"{text}\"")).hint("Write HOST:PORT, as in 127.0.0.1:5432.");
@@ -296,7 +302,11 @@ mod tests {
         assert!(refused(&["compare", "a"]).contains("missing"));
         assert!(refused(&["compare", "a", "b", "c"]).contains("too many"));
         assert!(refused(&["compare", "/dev/null", "/dev/null"]).contains("no run was begun"));
-        assert!(refused(&["script"]).contains("no script"));
+        assert!(refused(&["load"]).contains("no load"));
+        assert!(refused(&["load", "--workload", "scans"]).contains("scans"));
+        assert!(refused(&["load", "--workload", "scan", "--file", "a.sql"]).contains("--workload scan and --file"));
+        assert!(refused(&["load", "--workload", "scan", "--pace", "fast"]).contains("fast"));
+        assert!(refused(&["tpcb", "--pace", "closed"]).contains("tpcb has a load of its own"));
         assert!(refused(&["limit", "--variants", "thread/fibre"]).contains("thread/fibre"));
         assert_eq!(run(["--help".to_string()]).unwrap(), 0);
     }

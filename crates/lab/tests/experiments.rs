@@ -7,7 +7,7 @@ use lab::experiment::runner::{self, End, Order};
 use lab::experiment::{EXPERIMENTS, find};
 use lab::record::{self, Cell, Line, Plan};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use support::toy::{Manner, Toy};
 
 struct Run {
@@ -21,7 +21,10 @@ fn run(name: &str, scope: Scope) -> Run {
 }
 
 fn run_with_failures(name: &str, scope: Scope, failed: u32) -> Run {
-    let folder = support::work().join(format!("gearbox-lab-test-{}-{name}-{failed}", std::process::id()));
+    // Tests run at the same time, and one of them may run an experiment several times.
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let number = RUNS.fetch_add(1, Relaxed);
+    let folder = support::work().join(format!("gearbox-lab-test-{}-{name}-{number}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let order = Order {
         experiment: find(name).unwrap(),
@@ -87,7 +90,7 @@ fn each_experiment_has_records_and_reports() {
         let run = match experiment.name {
             "limit" => run("limit", tiny(&[3], &limits)),
             "null" => run("null", tiny(&[3], &["A", "A again"])),
-            "script" | "tpcb" => continue,
+            "load" | "tpcb" => continue,
             // Logging in is a transaction for it, if it is installed.
             "point-select" => run("point-select", tiny(&[3], &["process/dedicated", "thread/fiber", "PostgreSQL 15"])),
             "many-connections" => run("many-connections", tiny(&[50], &pair)),
@@ -130,6 +133,28 @@ fn a_refusal_of_many_connections_is_a_failure_that_can_be_read() {
     std::fs::remove_dir_all(run.folder).unwrap();
 }
 
+/// Each of the lab's workloads that no other experiment runs, at each pace.
+#[test]
+fn a_load_of_the_user_s_choice_runs_at_its_pace() {
+    for (workload, pace) in [("unique-select", "closed"), ("scan", "think 1-3 ms"), ("key-value", "rate 400/s")] {
+        let scope = Scope {
+            workload: Some(workload.into()),
+            pace: Some(pace.parse().unwrap()),
+            idle: Some(5),
+            seconds: Some(1.0),
+            ..tiny(&[4], &["thread/fiber"])
+        };
+        let run = run("load", scope);
+        let measured = run.cells[0].measured.as_ref().unwrap_or_else(|| panic!("{workload}: {:?}", run.cells));
+        assert!(measured.transactions > 0 && measured.failed.is_empty(), "{workload}: {measured:?}");
+        assert_eq!(measured.counted_by_server, measured.counted_by_driver, "{workload}");
+        if pace == "rate 400/s" {
+            assert!((300..=500).contains(&measured.transactions), "{measured:?}");
+        }
+        std::fs::remove_dir_all(run.folder).unwrap();
+    }
+}
+
 #[test]
 fn a_user_s_own_script_runs_on_his_own_tables() {
     let folder = support::work().join(format!("gearbox-lab-own-{}", std::process::id()));
@@ -144,7 +169,7 @@ fn a_user_s_own_script_runs_on_his_own_tables() {
         defines: vec![("rows".into(), "3".into())],
         ..tiny(&[2], &["thread/fiber"])
     };
-    let run = run("script", scope);
+    let run = run("load", scope);
     let measured = run.cells[0].measured.as_ref().unwrap();
     assert!(measured.transactions > 0 && measured.failed.is_empty(), "{measured:?}");
     assert_eq!(measured.counted_by_server, measured.counted_by_driver);

@@ -61,11 +61,6 @@ impl Layout {
         if self == Layout::Free { 2 } else { 1 }
     }
 
-    /// How many engines a pooled group has, on a machine with so many processors.
-    pub fn engines(self, cpus: usize) -> usize {
-        if self == Layout::Free { cpus } else { 1 }
-    }
-
     /// The layout of a name.
     pub fn parse(name: &str) -> Result<Layout> {
         Layout::ALL
@@ -129,6 +124,12 @@ pub struct Scope {
     pub server: Option<Address>,
     /// Contestants instead of the experiment's own, by name.
     pub only: Vec<String>,
+    /// The workload of the user's choice.
+    pub workload: Option<String>,
+    /// When its clients begin.
+    pub pace: Option<Pace>,
+    /// Connections beside them that are only there.
+    pub idle: Option<u32>,
     /// The user's scripts, each with its weight behind an `@`.
     pub scripts: Vec<String>,
     /// The user's own variables.

@@ -21,12 +21,12 @@ mod connect_storm;
 pub mod contestants;
 pub mod design;
 mod limit;
+mod load;
 mod many_connections;
 pub mod null;
 mod point_select;
 mod progress;
 pub mod runner;
-mod script;
 mod simple_select;
 mod think_time;
 mod tpcb;
@@ -54,7 +54,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     many_connections::EXPERIMENT,
     active_beside_idle::EXPERIMENT,
     tpcb::EXPERIMENT,
-    script::EXPERIMENT,
+    load::EXPERIMENT,
     null::EXPERIMENT,
 ];
 

@@ -17,6 +17,7 @@ pub mod mysql;
 pub mod postgres;
 
 use crate::address::{self, Address};
+use crate::error;
 use crate::workload::script::{Frame, Placeholder, Statement};
 use base::{Error, Result, sqlstate};
 use bytes::BytesMut;
@@ -43,6 +44,17 @@ impl Protocol {
             Protocol::Unnamed => "unnamed",
             Protocol::Simple => "simple",
         }
+    }
+
+    /// The protocol of a name.
+    ///
+    /// # Errors
+    /// `22023` with the names that there are.
+    pub fn parse(name: &str) -> Result<Protocol> {
+        let found = Protocol::ALL.into_iter().find(|protocol| protocol.name() == name);
+        found.ok_or_else(|| {
+            error::usage(format!("unknown protocol \"{name}\"")).hint("There are: named, unnamed, simple.")
+        })
     }
 }
 

@@ -72,7 +72,8 @@ impl Postgres {
     }
 
     pub(super) fn prepare(&mut self, statements: &[Prepared], out: &mut BytesMut) -> Result<bool> {
-        if self.protocol != Protocol::Named {
+        // A Sync for nothing would be awaited as a transaction that no server counts.
+        if self.protocol != Protocol::Named || !statements.iter().any(Prepared::is_constant) {
             return Ok(false);
         }
         for prepared in statements.iter().filter(|prepared| prepared.is_constant()) {
