@@ -152,8 +152,8 @@ settings! {
 
     /// How long an engine without work looks for some before it sleeps.
     ///
-    /// Spinning saves the cost of a sleep and a wake-up and pays with CPU time. `0` sleeps at once. It serves the models
-    /// in which a few engines serve many sessions.
+    /// Engines with fibers do. It saves the cost of a sleep and a wake-up and pays with CPU time: less of it where others want
+    /// the CPU, because the engine offers it to them at each look and sleeps when they take it. `0` sleeps at once.
     EngineIdleSpin "engine_idle_spin": ExecutionModel, Start, integer(0, 1_000_000, Unit::Microseconds, 50);
 
     /// How long a waiting session that holds its engine spins before it sleeps.

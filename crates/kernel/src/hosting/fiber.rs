@@ -8,7 +8,7 @@
 //!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up;
 //!                            but a fresh request that is overdue waits for a few others at most
 //!   handed over ------+
-//!   nothing of all that: spin a little, then sleep on port, bell, completions and the next deadline at once
+//!   nothing of all that: spin a little, unless somebody else wants the CPU, then sleep on port, bell, completions and the next deadline at once
 //! ```
 //!
 //! A fiber stays on its engine until its request is done. Parked sessions move: when an engine falls behind while another
@@ -38,6 +38,8 @@ const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
 const RUNS_PER_LOOK: usize = 32;
 const LOOK_AFTER_NS: Nanos = 500_000;
+/// A turn of spinning that takes longer than this, in which the engine offered its CPU, was given to somebody else.
+const CPU_IS_WANTED_NS: Nanos = 5_000;
 /// How long an engine that is to stop sleeps at most, while fibers of its own still wait.
 const STOPPING_NAP_NS: Nanos = 2_000_000;
 
@@ -347,14 +349,20 @@ impl Loop {
                 self.looked = true;
                 return;
             }
-            let end = clock::real_now() + spin_ns;
-            while clock::real_now() < end {
+            let mut now = clock::real_now();
+            let end = now + spin_ns;
+            loop {
+                std::thread::yield_now();
+                let before = std::mem::replace(&mut now, clock::real_now());
                 self.local.io.reap();
                 if !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty() || self.look(port, Some(0)) > 0 {
                     me.stats.spins_hit.add(1);
                     self.spin.hit();
                     self.looked = true;
                     return;
+                }
+                if now >= end || now - before > CPU_IS_WANTED_NS {
+                    break;
                 }
             }
             self.spin.missed();
