@@ -980,7 +980,8 @@ pub fn check_interrupts() -> Result<()> {
 }
 
 /// True if the running session has had its turn, and should put off what else its client has sent ([`Next::GiveWay`]): to be
-/// asked now and then between the messages of a client that sends many at once. Never where it has its engine to itself.
+/// asked now and then between the messages of a client that sends many at once. Never where it has its engine to itself; but each
+/// time that a turn is over its CPU is offered to others.
 pub fn turn_is_over() -> bool {
     engine::turn_is_over()
 }

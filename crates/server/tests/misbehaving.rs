@@ -9,7 +9,7 @@
 //! | sends requests without end, and many at once, with and without an open transaction | others are answered and let in |
 //!
 //! `GEARBOX_FULL=1 cargo test -p server --test misbehaving -- --nocapture figures` prints how long others wait for their answers
-//! beside one client that floods, and without it.
+//! beside one client that floods, and without it, in turns.
 
 mod support;
 
@@ -258,30 +258,39 @@ fn figures() {
     if !full() {
         return;
     }
-    const SECONDS: u64 = 5;
+    const ROUNDS: usize = 7;
     println!("| model | alone p50, p99 µs | beside a flood | beside one in a transaction | p99 ratio |");
     for model in MODELS {
-        let alone = waits(model, SECONDS, None);
-        let plain = waits(model, SECONDS, Some("select 1"));
-        let open = waits(model, SECONDS, Some("begin"));
-        let ratio = |flooded: (u64, u64)| flooded.1 as f64 / alone.1 as f64;
-        println!(
-            "| {} | {}, {} | {}, {} | {}, {} | {:.2}, {:.2} |",
-            model.name(),
-            alone.0,
-            alone.1,
-            plain.0,
-            plain.1,
-            open.0,
-            open.1,
-            ratio(plain),
-            ratio(open)
-        );
+        let loads = [None, Some("select 1"), Some("begin")];
+        let mut found = loads.map(|_| Vec::new());
+        for round in 0..ROUNDS {
+            for turn in 0..loads.len() {
+                let which = (round + turn) % loads.len();
+                found[which].push(waits(model, 2, loads[which]));
+            }
+        }
+        let typical = found.each_ref().map(|waits| [0, 1].map(|part| middle(waits.iter().map(|wait| wait[part]))));
+        let ratios = [1, 2].map(|flooded| {
+            let pairs = found[flooded].iter().zip(&found[0]);
+            let ratios: Vec<f64> = pairs.map(|(flooded, alone)| flooded[1] / alone[1]).collect();
+            let (least, most) =
+                ratios.iter().fold((f64::MAX, 0f64), |(least, most), &one| (least.min(one), most.max(one)));
+            format!("{:.2} ({least:.2} to {most:.2})", middle(ratios.into_iter()))
+        });
+        let [alone, plain, open] = typical.map(|[p50, p99]| format!("{p50:.0}, {p99:.0}"));
+        println!("| {} | {alone} | {plain} | {open} | {} |", model.name(), ratios.join(", "));
     }
 }
 
+/// The median of an odd number of values.
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// Median and 99th percentile of what four others wait for an answer, in microseconds.
-fn waits(model: Model, seconds: u64, flooding: Option<&str>) -> (u64, u64) {
+fn waits(model: Model, seconds: u64, flooding: Option<&str>) -> [f64; 2] {
     let server = Server::start(model, false);
     let over = AtomicBool::new(false);
     let mut waits = Vec::new();
@@ -301,7 +310,7 @@ fn waits(model: Model, seconds: u64, flooding: Option<&str>) -> (u64, u64) {
                     let end = Instant::now() + Duration::from_secs(seconds);
                     let mut waits = Vec::new();
                     while Instant::now() < end {
-                        waits.push(request(&mut stream).as_micros() as u64);
+                        waits.push(request(&mut stream).as_micros() as f64);
                         std::thread::sleep(Duration::from_millis(2));
                     }
                     waits
@@ -314,6 +323,6 @@ fn waits(model: Model, seconds: u64, flooding: Option<&str>) -> (u64, u64) {
         drop(stop);
     });
     server.stop();
-    waits.sort_unstable();
-    (waits[waits.len() / 2], waits[waits.len() * 99 / 100])
+    waits.sort_by(f64::total_cmp);
+    [50, 99].map(|percent| waits[waits.len() * percent / 100])
 }

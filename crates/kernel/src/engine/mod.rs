@@ -487,14 +487,25 @@ pub(crate) fn slice_is_over() -> bool {
 const TURN_NS: Nanos = 250_000;
 
 /// True when the running session has had its turn, and whoever waits should have theirs before its next message is served.
+///
+/// Whoever has had a turn also lets other threads run on its CPU: a client that sends without end keeps an engine busy without a wait,
+/// and the system lets those that wake beside it, with one request each, wait for it up to its next tick.
 pub(crate) fn turn_is_over() -> bool {
     let local = expect_local();
-    if local.sessions == Sessions::Dedicated {
+    if clock::now().saturating_sub(local.slice_start.get()) < TURN_NS.min(local.slice_ns) {
         return false;
     }
-    // Whoever comes while an engine of a shared group is idle is served by that one.
-    let alone = local.sessions == Sessions::Shared && hosting::group::somebody_idle();
-    !alone && clock::now().saturating_sub(local.slice_start.get()) >= TURN_NS.min(local.slice_ns)
+    std::thread::yield_now();
+    let alone = match local.sessions {
+        Sessions::Dedicated => true,
+        // Whoever comes while an engine of a shared group is idle is served by that one.
+        Sessions::Shared => hosting::group::somebody_idle(),
+        Sessions::Fiber => false,
+    };
+    if alone {
+        local.slice_start.set(clock::now());
+    }
+    !alone
 }
 
 /// Lets others run if the running session has used its time slice up.

@@ -8,7 +8,8 @@
 //!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up;
 //!                            but a fresh request that is overdue waits for a few others at most
 //!   handed over ------+
-//!   nothing of all that: spin a little, unless somebody else wants the CPU, then sleep on port, bell, completions and the next deadline at once
+//!   nothing of all that: spin a little, unless somebody else wants the CPU; then sleep on port, bell, completions and
+//!                        the next deadline at once
 //! ```
 //!
 //! A fiber stays on its engine until its request is done. Parked sessions move: when an engine falls behind while another
@@ -37,7 +38,7 @@ const OVERDUE_AFTER_NS: Nanos = 1_000_000;
 const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
 const RUNS_PER_LOOK: usize = 32;
-const LOOK_AFTER_NS: Nanos = 500_000;
+const LOOK_AFTER_NS: Nanos = 200_000;
 /// A turn of spinning that takes longer than this, in which the engine offered its CPU, was given to somebody else.
 const CPU_IS_WANTED_NS: Nanos = 5_000;
 /// How long an engine that is to stop sleeps at most, while fibers of its own still wait.
@@ -149,9 +150,12 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
     while !supervisor::stopping() || local.shared.fibers.load(Relaxed) > 0 {
         this.collect();
         // Whoever has nothing to do looks at the port by sleeping on it, and has looked when it wakes.
-        if this.has_work() && !std::mem::take(&mut this.looked) {
+        let busy = this.has_work() || !inbox::handed(local.shared).is_empty();
+        if busy && !std::mem::take(&mut this.looked) {
             this.look(port, Some(0));
         }
+        // After the port: who gave way, and handed itself over, comes behind those for whom it did.
+        this.take_over();
         if !this.has_work() {
             this.sleep(port, spin_ns);
             continue;
@@ -168,9 +172,9 @@ impl Loop {
         !(self.resumable.is_empty() && self.first.is_empty() && self.fresh.is_empty() && self.sliced.is_empty())
     }
 
-    /// Posted fibers, sessions handed over, deadlines, disk completions.
+    /// Posted fibers, deadlines, disk completions.
     fn collect(&mut self) {
-        let Loop { local, fibers, resumable, first, fresh, .. } = self;
+        let Loop { local, fibers, resumable, .. } = self;
         local.io.take_in();
         inbox::posted(local.shared).drain(|id| {
             if let Some(Some(fiber)) = fibers.get_mut(id.0 as usize)
@@ -179,10 +183,6 @@ impl Loop {
                 fiber.waits = false;
                 resumable.push_back(id);
             }
-        });
-        inbox::handed(local.shared).drain(|id| {
-            local.shared.stats.taken_over.add(1);
-            if session::slot(id).in_transaction() { first.push_back(id) } else { fresh.push_back(id) }
         });
         if local.timers.borrow().first().is_some() {
             let now = clock::now();
@@ -196,6 +196,15 @@ impl Loop {
                 }
             }
         }
+    }
+
+    /// Sessions handed over.
+    fn take_over(&mut self) {
+        let Loop { local, first, fresh, .. } = self;
+        inbox::handed(local.shared).drain(|id| {
+            local.shared.stats.taken_over.add(1);
+            if session::slot(id).in_transaction() { first.push_back(id) } else { fresh.push_back(id) }
+        });
     }
 
     /// Looks at the port, sleeping at most `timeout`; answers how much arrived.

@@ -86,7 +86,7 @@ impl Connection {
             // One request has fewer messages than this, so that it never asks for the time.
             if served >= MESSAGES_PER_LOOK {
                 served = 0;
-                if kernel::session::turn_is_over() && !session.input().is_empty() {
+                if !session.input().is_empty() && kernel::session::turn_is_over() {
                     return Ok(Next::GiveWay);
                 }
             }
