@@ -34,6 +34,7 @@ bugs! {
     "buffer.write_before_log" "a page is written before its log record";
     "recovery.skip_torn_check" "recovery trusts pages that were half written";
     "txn.snapshot_too_new" "a snapshot sees commits that come after it";
+    "txn.asked_twice" "a transaction that ends between two looks at its status is taken for committed";
     "checkpoint.redo_too_late" "a checkpoint forgets a dirty page";
     "sql.kept_plan" "the statement cache gives plans of tables that have changed since";
     "sql.kept_definitions" "definitions that others have changed stay known as they were";

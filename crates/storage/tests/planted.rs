@@ -31,7 +31,7 @@ enum Trouble {
     Cuts,
 }
 
-const BUGS: [(&str, Trouble); 11] = [
+const BUGS: [(&str, Trouble); 12] = [
     ("wal.skip_flush", Trouble::Cuts),
     ("wal.unlogged_change", Trouble::Cuts),
     ("wal.visible_early", Trouble::Cuts),
@@ -42,6 +42,7 @@ const BUGS: [(&str, Trouble); 11] = [
     ("buffer.write_before_log", Trouble::Cuts),
     ("recovery.skip_torn_check", Trouble::Cuts),
     ("txn.snapshot_too_new", Trouble::None),
+    ("txn.asked_twice", Trouble::None),
     ("checkpoint.redo_too_late", Trouble::Cuts),
 ];
 

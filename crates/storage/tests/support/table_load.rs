@@ -7,7 +7,8 @@
 //! 2. a transfer that was acknowledged, or that anybody has seen, is there at the end; one that failed is not; any other is
 //!    there as a whole or not at all;
 //! 3. a client's own keys are as its last acknowledged change left them, or as the one left them whose answer was lost;
-//! 4. at the end heap and indexes are whole and agree, and nobody holds anything.
+//! 4. of keys that all clients insert and delete, and give up half of the time, none is there twice;
+//! 5. at the end heap and indexes are whole and agree, and nobody holds anything.
 
 use super::access::AccessService;
 use kernel::engine::sim::{self, Failure, Options, Report, Scenario, SimConn};
@@ -22,6 +23,8 @@ pub const CLIENTS: u32 = 4;
 const GROUPS: [i64; 4] = [0, 2, 5, 12];
 /// Clients' own keys: ten each.
 const OWN: i64 = 100;
+/// Keys that all clients insert and delete.
+const CONTESTED: [i64; 2] = [600, 602];
 /// Keys of the history: a thousand a client.
 const HISTORY: i64 = 10_000;
 const HISTORY_END: i64 = 1_000_000;
@@ -33,6 +36,8 @@ type State = Option<(i64, i64)>;
 struct World {
     table: Option<String>,
     running: u32,
+    /// They all want the same keys, most of the time.
+    contends: bool,
     acknowledged: BTreeSet<i64>,
     failed: BTreeSet<i64>,
     seen: BTreeSet<i64>,
@@ -107,11 +112,17 @@ fn work(conn: &mut SimConn, me: u32, rounds: u32, world: &Shared) {
         client.conn.sleep(300_000);
     }
     client.table = world.borrow().table.clone();
+    let contends = world.borrow().contends;
     for round in 0..rounds {
+        if contends && client.below(5) > 0 {
+            contend(&mut client);
+            continue;
+        }
         match client.below(20) {
             0..9 => transfer(&mut client, HISTORY + me as i64 * 1000 + round as i64, world),
             9..12 => look(&mut client, world),
-            12..17 => own(&mut client, OWN + me as i64 * 10, round, world),
+            12..15 => own(&mut client, OWN + me as i64 * 10, round, world),
+            15..17 => contend(&mut client),
             17 => drop(client.ask("checkpoint")),
             18 => drop(client.ask(["vacuum", "vacuum small"][round as usize % 2])),
             _ => side_table(&mut client, world),
@@ -253,6 +264,27 @@ fn own(client: &mut Client<'_>, first: i64, round: u32, world: &Shared) {
     world.borrow_mut().own.insert(key, possible);
 }
 
+/// Inserts and deletes what others do too.
+fn contend(client: &mut Client<'_>) {
+    let key = CONTESTED[0] + client.below((CONTESTED[1] - CONTESTED[0]) as u64) as i64;
+    let (insert, delete) = (format!("insert {key} 0"), format!("delete {key}"));
+    let end = ["abort", "commit"][client.below(2) as usize];
+    let lines = match client.below(3) {
+        0 => vec![insert.as_str()],
+        1 => vec!["begin rc", &delete, end],
+        _ => vec!["begin rc", &delete, &insert, end],
+    };
+    for line in lines {
+        if client.ask(line).is_none_or(|answer| answer.starts_with("error")) {
+            break;
+        }
+    }
+    let Some(found) = client.ask(&format!("range {} {} fwd", CONTESTED[0], CONTESTED[1])) else { return };
+    let keys: Vec<&str> = found.split([' ', ':']).collect();
+    let times = |key: i64| keys.iter().filter(|word| **word == key.to_string()).count();
+    assert!((CONTESTED[0]..CONTESTED[1]).all(|key| times(key) <= 1), "a key is there twice: {found}");
+}
+
 /// A table that comes and goes, with its transaction or after it.
 fn side_table(client: &mut Client<'_>, world: &Shared) {
     let stays = client.below(2) == 0;
@@ -287,6 +319,7 @@ fn check(client: &mut Client<'_>, world: &Shared) {
             (parts[0], (parts[1], parts[2]))
         })
         .collect();
+    assert_eq!(listed.split(' ').count() - 1, rows.len(), "a key is there twice: {listed}");
     let sum = |from: i64, to: i64| rows.range(from..to).map(|(_, row)| row.0 + row.1).sum::<i64>();
     let history = sum(HISTORY, HISTORY_END);
     for group in GROUPS.windows(2) {
@@ -341,7 +374,8 @@ pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failu
     };
     let make = move || Ok(Box::new(AccessService::make(&config, false)?) as Box<dyn Service>);
     sim::run(seed, options, make, |scenario: &mut Scenario| {
-        let world: Shared = Rc::new(RefCell::new(World { running: CLIENTS, ..World::default() }));
+        let world: Shared =
+            Rc::new(RefCell::new(World { running: CLIENTS, contends: seed % 8 == 7, ..World::default() }));
         for me in 0..CLIENTS {
             let world = world.clone();
             scenario.client(move |conn| work(conn, me, rounds, &world));
