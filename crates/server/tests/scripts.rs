@@ -16,7 +16,7 @@ use support::script::Script;
 use support::server::{MODELS, Model, Server};
 
 /// How many servers run scripts at the same time.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 12;
 
 fn scripts(below: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = std::fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path()).collect();
