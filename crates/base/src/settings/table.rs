@@ -196,7 +196,9 @@ settings! {
     ///
     /// `uring` gives every engine an io_uring of its own, `workers` hands requests to a pool of helpers, `sync` makes
     /// plain system calls. Where the system allows no io_uring the server says so at its start and takes `workers`; the
-    /// setting then shows what is in use.
+    /// setting then shows what is in use. Take `workers` or `sync` for a data directory on a file system in user space (FUSE)
+    /// that keeps files out of the system's cache: where that does only a part of a transfer, a ring of Linux 6.18 goes on at
+    /// the wrong place in the file and reports success, and pages are damaged.
     IoMethod "io_method": InputOutput, Start, one_of(&choice::IO_METHOD, "uring"), option "--io";
 
     /// How many helpers carry out disk I/O with `io_method` = `workers`.
