@@ -8,7 +8,7 @@ use super::{Served, finish, group, serve_input};
 use crate::engine::{Local, State};
 use crate::session::{End, Interrupt, PARKED, Received, Service, Session, SessionShared};
 use crate::wait::{self, Event};
-use crate::{net, session, supervisor};
+use crate::{clock, net, session, supervisor};
 use std::sync::atomic::Ordering::*;
 
 /// Idle engines above this many times the spares asked for end.
@@ -59,6 +59,7 @@ fn serve_life(local: &'static Local, service: &dyn Service, slot: &'static Sessi
         }
         session::count_request(slot, local.shared.id());
         local.shared.stats.requests.add(1);
+        local.begin_slice(clock::now());
         let end = loop {
             match serve_input(service, &mut session) {
                 Served::Ended(end) => break Some(end),

@@ -39,7 +39,7 @@ const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
 const RUNS_PER_LOOK: usize = 32;
 const LOOK_AFTER_NS: Nanos = 200_000;
-/// A turn of spinning that takes longer than this, in which the engine offered its CPU, was given to somebody else.
+/// An offer of the CPU that takes longer than this was taken.
 const CPU_IS_WANTED_NS: Nanos = 5_000;
 /// How long an engine that is to stop sleeps at most, while fibers of its own still wait.
 const STOPPING_NAP_NS: Nanos = 2_000_000;
@@ -151,7 +151,8 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         this.collect();
         // Whoever has nothing to do looks at the port by sleeping on it, and has looked when it wakes.
         let busy = this.has_work() || !inbox::handed(local.shared).is_empty();
-        if busy && !std::mem::take(&mut this.looked) {
+        let looked = std::mem::take(&mut this.looked);
+        if busy && !looked {
             this.look(port, Some(0));
         }
         // After the port: who gave way, and handed itself over, comes behind those for whom it did.
@@ -198,12 +199,25 @@ impl Loop {
         }
     }
 
-    /// Sessions handed over.
+    /// Sessions handed over. Who was because it has waited elsewhere takes its place among those that have waited as long.
     fn take_over(&mut self) {
         let Loop { local, first, fresh, .. } = self;
-        inbox::handed(local.shared).drain(|id| {
+        let handed = inbox::handed(local.shared);
+        if handed.is_empty() {
+            return;
+        }
+        let now = clock::now();
+        handed.drain(|id| {
             local.shared.stats.taken_over.add(1);
-            if session::slot(id).in_transaction() { first.push_back(id) } else { fresh.push_back(id) }
+            let since = session::slot(id).ready_since();
+            if session::slot(id).in_transaction() {
+                first.push_back(id);
+            } else if now.saturating_sub(since) >= HAND_OVER_AFTER_NS {
+                let behind = fresh.partition_point(|other| session::slot(*other).ready_since() <= since);
+                fresh.insert(behind, id);
+            } else {
+                fresh.push_back(id);
+            }
         });
     }
 
@@ -361,18 +375,22 @@ impl Loop {
             let mut now = clock::real_now();
             let end = now + spin_ns;
             loop {
+                let offered = now;
                 std::thread::yield_now();
-                let before = std::mem::replace(&mut now, clock::real_now());
+                now = clock::real_now();
+                let is_wanted = now - offered > CPU_IS_WANTED_NS;
                 self.local.io.reap();
-                if !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty() || self.look(port, Some(0)) > 0 {
+                let found = self.look(port, Some(0));
+                if found > 0 || !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty() {
                     me.stats.spins_hit.add(1);
                     self.spin.hit();
                     self.looked = true;
                     return;
                 }
-                if now >= end || now - before > CPU_IS_WANTED_NS {
+                if now >= end || is_wanted {
                     break;
                 }
+                now = clock::real_now();
             }
             self.spin.missed();
         }
