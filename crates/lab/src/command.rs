@@ -94,7 +94,13 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
             Long("setup") => scope.setup = Some(parser.value().map_err(wrong)?.into()),
             Long("workload") => scope.workload = Some(text(&mut parser)?),
             Long("pace") => scope.pace = Some(text(&mut parser)?.parse()?),
-            Long("idle") => scope.idle = Some(number(&mut parser, "idle")?),
+            Long("idle") => {
+                let idle = number(&mut parser, "idle")?;
+                if idle > MOST {
+                    return Err(error::usage(format!("--idle {idle} is too many")).hint(format!("{MOST} at most.")));
+                }
+                scope.idle = Some(idle);
+            }
             Long("file") => scope.scripts.push(text(&mut parser)?),
             Long("server") => scope.server = Some(server(&text(&mut parser)?)?),
             Long("define") => {

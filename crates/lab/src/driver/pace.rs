@@ -95,10 +95,13 @@ impl fmt::Display for Pace {
     }
 }
 
+/// A day, in seconds.
+const DAY_S: f64 = 86_400.0;
+
 impl FromStr for Pace {
     type Err = base::Error;
 
-    /// As [`Pace`] is displayed.
+    /// As [`Pace`] is displayed; a client thinks for a day at most, and a rate is one transaction a day at least.
     fn from_str(text: &str) -> Result<Pace> {
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         let parsed = if text == "closed" {
@@ -108,11 +111,11 @@ impl FromStr for Pace {
             bounds.and_then(|(least, most)| {
                 let (least, most) = (number(least)?, number(most)?);
                 let time = |ms: f64| Duration::from_secs_f64(ms / 1000.0);
-                (least <= most).then(|| Pace::Think { least: time(least), most: time(most) })
+                (least <= most && most <= DAY_S * 1000.0).then(|| Pace::Think { least: time(least), most: time(most) })
             })
         } else {
             let rate = text.strip_prefix("rate ").and_then(|rest| rest.strip_suffix("/s")).and_then(number);
-            rate.filter(|rate| *rate > 0.0).map(|per_second| Pace::Rate { per_second })
+            rate.filter(|rate| *rate >= 1.0 / DAY_S).map(|per_second| Pace::Rate { per_second })
         };
         parsed.ok_or_else(|| {
             error::usage(format!("unknown pace \"{text}\""))
@@ -130,7 +133,17 @@ mod tests {
         for text in ["closed", "think 10-30 ms", "think 0-0.5 ms", "rate 5000/s"] {
             assert_eq!(text.parse::<Pace>().unwrap().to_string(), text);
         }
-        for text in ["", "think 30-10 ms", "think 10", "rate 0/s", "rate x/s", "rate NaN/s", "think -1-3 ms"] {
+        for text in [
+            "",
+            "think 30-10 ms",
+            "think 10",
+            "rate 0/s",
+            "rate x/s",
+            "rate NaN/s",
+            "think -1-3 ms",
+            "think 0-1e30 ms",
+            "rate 1e-300/s",
+        ] {
             assert!(text.parse::<Pace>().is_err(), "{text}");
         }
     }

@@ -190,8 +190,8 @@ impl Design {
             self.warm_up = self.warm_up.min(0.3);
             self.scale = 1;
             self.layouts = vec![Layout::Free];
-            // Points of the user's own are meant.
-            if scope.points.is_empty() {
+            // What the user has asked for is meant.
+            if scope.points.is_empty() && scope.idle.is_none() {
                 self.steps.retain(|step| step.clients + step.idle <= 200);
             }
         }

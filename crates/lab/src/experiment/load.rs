@@ -15,6 +15,8 @@ pub const EXPERIMENT: Experiment =
 
 fn workload(scope: &Scope) -> Result<Workload> {
     match (&scope.workload, scope.scripts.is_empty()) {
+        (Some(name), true) if scope.setup.is_some() => Err(error::usage(format!("--workload {name} and --setup"))
+            .hint("The lab's workloads have tables of their own; --setup goes with --file.")),
         (Some(name), true) => Workload::named(name),
         (None, false) => Workload::script(&scope.scripts, scope.setup.as_deref()),
         (Some(name), false) => Err(error::usage(format!("--workload {name} and --file"))

@@ -2,44 +2,51 @@
 //!
 //! | mechanism | it is named where the dearer model |
 //! |---|---|
-//! | wake-ups | switches context more often for a transaction |
-//! | address spaces | is one of processes, and its engines switch as often as the threads beside it |
+//! | wake-ups | sleeps more often for a transaction |
+//! | turns | has its processor taken from it more often |
 //! | page faults | touches pages more often that the kernel has to fetch |
-//! | caches | needs more time of its own than under the lightest load, and the other one does not |
+//! | caches | takes much longer outside of the kernel than with the fewest clients, and the other one does not |
+//! | address spaces | is one of processes beside one of threads, both switch as often, and nothing that was counted differs |
 //!
 //! Rules
 //! 1. Only pairs are listed whose CPU per transaction differs by the report's own verdict.
-//! 2. A mechanism is named for what was counted in this run, never for what a model is known for; where no count differs the report
-//!    says that it does not know.
+//! 2. A count differs by the same verdict, and is named where it can make a tenth of the difference in CPU at a usual price. Address
+//!    spaces are what is left: no count shows them. Where nothing is left either, the report says that it does not know.
 
 use super::number;
 use super::page::{Block, Prose, Table, plain, strong};
 use super::run::{Place, Run};
 use crate::record::{Figure, Measured};
-use crate::statistics::{Spread, Verdict};
+use crate::statistics::{Ratio, Spread, Verdict};
+use std::collections::BTreeMap;
 
-/// Switches for a transaction that are more than chance.
-const SWITCHES: f64 = 0.2;
-/// Page faults for a transaction that cost something: one takes about as long as a switch.
-const FAULTS: f64 = 0.05;
-/// How many times its time under the lightest load a transaction takes that waits for memory.
+/// What a context switch on one processor costs with what it displaces, and what a page fault costs, in microseconds.
+const SWITCH_US: f64 = 2.0;
+const FAULT_US: f64 = 1.0;
+/// The part of the difference in CPU that a mechanism has to be able to make.
+const SHARE: f64 = 0.1;
+/// How many times its time with the fewest clients a transaction takes that waits for memory.
 const GROWTH: f64 = 1.5;
+/// How many times as many switches are as many.
+const AS_MANY: f64 = 1.25;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mechanism {
     WakeUps,
-    AddressSpaces,
+    Turns,
     PageFaults,
     Caches,
+    AddressSpaces,
 }
 
 impl Mechanism {
-    const ALL: [Mechanism; 4] =
-        [Mechanism::WakeUps, Mechanism::AddressSpaces, Mechanism::PageFaults, Mechanism::Caches];
+    /// Those that counts show.
+    const COUNTED: [Mechanism; 4] = [Mechanism::WakeUps, Mechanism::Turns, Mechanism::PageFaults, Mechanism::Caches];
 
     fn name(self) -> &'static str {
         match self {
             Mechanism::WakeUps => "wake-ups",
+            Mechanism::Turns => "turns",
             Mechanism::AddressSpaces => "address spaces",
             Mechanism::PageFaults => "page faults",
             Mechanism::Caches => "caches",
@@ -54,8 +61,12 @@ impl Mechanism {
                  one; an engine of many sessions finds the next request when it looks, and looks the more seldom in vain the \
                  more there are."
             }
+            Mechanism::Turns => {
+                "Somebody who was woken, or has waited long, takes the processor from an engine that would go on, which gets it back \
+                 by one more context switch. The more engines have work at a time, the more often."
+            }
             Mechanism::AddressSpaces => {
-                "Processes that take turns on a processor have a map of memory each: what it has learnt of one is of no use for \
+                "Nothing that is counted differs. Processes that take turns on a processor have a map of memory each: what it has learnt of one is of no use for \
                  the next, and each has page tables of its own for what they all share. Threads have one map."
             }
             Mechanism::PageFaults => {
@@ -85,76 +96,106 @@ fn are_neighbours(a: &str, b: &str) -> bool {
     a.0 == b.0 && ((a.1 != b.1) != (a.2 != b.2))
 }
 
-/// Medians of what a transaction cost.
-#[derive(Clone, Copy, Debug)]
-struct Cost {
-    user_us: f64,
-    system_us: f64,
-    switches: f64,
-    faults: f64,
+/// What is counted of a transaction.
+type Count = fn(&Measured) -> f64;
+const USER_US: Count = |cell| cell.server.user_us;
+const SYSTEM_US: Count = |cell| cell.server.system_us;
+const SLEEPS: Count = |cell| cell.server.voluntary as f64;
+const TURNS: Count = |cell| cell.server.involuntary as f64;
+const FAULTS: Count = |cell| (cell.server.minor_faults + cell.server.major_faults) as f64;
+
+/// A variant under a load.
+#[derive(Clone, Copy)]
+struct Of<'r> {
+    run: &'r Run<'r>,
+    place: Place,
+    variant: usize,
 }
 
-fn cost(run: &Run<'_>, place: Place, variant: usize) -> Option<Cost> {
-    let median = |count: fn(&Measured) -> f64| {
-        let cells = run.measured(place, variant).filter(|(_, cell)| cell.transactions > 0);
-        let each: Vec<f64> = cells.map(|(_, cell)| count(cell) / cell.transactions as f64).collect();
-        Some(Spread::of(&each)?.median)
-    };
-    Some(Cost {
-        user_us: median(|cell| cell.server.user_us)?,
-        system_us: median(|cell| cell.server.system_us)?,
-        switches: median(|cell| (cell.server.voluntary + cell.server.involuntary) as f64)?,
-        faults: median(|cell| (cell.server.minor_faults + cell.server.major_faults) as f64)?,
-    })
-}
+impl Of<'_> {
+    fn rounds(&self, count: Count) -> BTreeMap<u32, f64> {
+        let cells = self.run.measured(self.place, self.variant).filter(|(_, cell)| cell.transactions > 0);
+        cells.map(|(round, cell)| (round, count(cell) / cell.transactions as f64)).collect()
+    }
 
-/// How many times as long a transaction takes outside of the kernel as under the load of the layout where it takes least.
-fn growth(run: &Run<'_>, place: Place, variant: usize, cost: Cost) -> f64 {
-    let points = (0..run.plan.points.len()).map(|point| Place { point, ..place });
-    let least = points.filter_map(|place| Some(self::cost(run, place, variant)?.user_us)).fold(f64::MAX, f64::min);
-    cost.user_us / least.max(f64::MIN_POSITIVE)
+    /// The median over the rounds; none if nothing was measured.
+    fn median(&self, count: Count) -> Option<f64> {
+        Some(Spread::of(&self.rounds(count).into_values().collect::<Vec<_>>())?.median)
+    }
+
+    fn cpu_us(&self) -> Option<f64> {
+        Some(self.median(USER_US)? + self.median(SYSTEM_US)?)
+    }
+
+    /// How many times as long a transaction takes outside of the kernel as with the fewest clients of the layout.
+    fn growth(&self) -> Option<f64> {
+        let points = &self.run.plan.points;
+        let fewest = (0..points.len()).min_by(|&a, &b| points[a].x.total_cmp(&points[b].x))?;
+        let least = Of { place: Place { point: fewest, ..self.place }, ..*self }.median(USER_US)?;
+        Some(self.median(USER_US)? / least.max(f64::MIN_POSITIVE))
+    }
 }
 
 /// Two models at a place, one of which needs clearly more.
-struct Pair {
-    place: Place,
-    dear: usize,
-    cheap: usize,
+struct Pair<'r> {
+    dear: Of<'r>,
+    cheap: Of<'r>,
     judged: String,
-    costs: (Cost, Cost),
     mechanisms: Vec<Mechanism>,
 }
 
-fn pair(run: &Run<'_>, place: Place, a: usize, b: usize) -> Option<Pair> {
+/// By how much the dearer one's count is more, if it clearly is; else zero.
+fn more(dear: Of<'_>, cheap: Of<'_>, count: Count) -> f64 {
+    let differ = match Ratio::of(&cheap.rounds(count), &dear.rounds(count)) {
+        Some(ratio) => matches!(ratio.verdict(), Verdict::More),
+        // None of it in the cheaper one: no ratio.
+        None => cheap.median(count) == Some(0.0),
+    };
+    let by = dear.median(count).zip(cheap.median(count)).map_or(0.0, |(dear, cheap)| dear - cheap);
+    if differ { by.max(0.0) } else { 0.0 }
+}
+
+fn pair<'r>(run: &'r Run<'r>, place: Place, a: usize, b: usize) -> Option<Pair<'r>> {
     let (dear, cheap) = match run.judge(place, a, b, Figure::ServerCpu).verdict {
         Verdict::More => (b, a),
         Verdict::Less => (a, b),
         Verdict::NoDifference | Verdict::Unknown(_) => return None,
     };
-    let costs = (cost(run, place, dear)?, cost(run, place, cheap)?);
-    let grown = [(dear, costs.0), (cheap, costs.1)].map(|(variant, cost)| growth(run, place, variant, cost));
-    let name = |variant: usize| run.plan.variants[variant].name.as_str();
-    let engines = [dear, cheap].map(|variant| model(name(variant)).map(|model| model.1));
-    let more_switches = costs.0.switches > costs.1.switches + SWITCHES;
+    let judged = super::finding::words(&run.judge(place, cheap, dear, Figure::ServerCpu));
+    let [dear, cheap] = [dear, cheap].map(|variant| Of { run, place, variant });
+    let counts = dear.cpu_us()? - cheap.cpu_us()?;
+    let makes_share = |us: f64| us > 0.0 && us >= SHARE * counts;
     let holds = |mechanism: &Mechanism| match mechanism {
-        Mechanism::WakeUps => more_switches,
-        Mechanism::AddressSpaces => {
-            engines == [Some("process"), Some("thread")] && !more_switches && costs.0.switches > SWITCHES
+        Mechanism::WakeUps => makes_share(SWITCH_US * more(dear, cheap, SLEEPS)),
+        Mechanism::Turns => makes_share(SWITCH_US * more(dear, cheap, TURNS)),
+        Mechanism::PageFaults => makes_share(FAULT_US * more(dear, cheap, FAULTS)),
+        Mechanism::Caches => {
+            let grown = dear.growth() > Some(GROWTH) && cheap.growth() <= Some(GROWTH);
+            grown && makes_share(more(dear, cheap, USER_US))
         }
-        Mechanism::PageFaults => costs.0.faults > costs.1.faults + FAULTS,
-        Mechanism::Caches => grown[0] > GROWTH && grown[0] > grown[1],
+        Mechanism::AddressSpaces => false,
     };
-    Some(Pair {
-        place,
-        dear,
-        cheap,
-        judged: super::finding::words(&run.judge(place, cheap, dear, Figure::ServerCpu)),
-        costs,
-        mechanisms: Mechanism::ALL.into_iter().filter(holds).collect(),
-    })
+    let mut mechanisms: Vec<Mechanism> = Mechanism::COUNTED.into_iter().filter(holds).collect();
+    if mechanisms.is_empty() && is_process_beside_thread(dear, cheap) && switch_alike(dear, cheap) {
+        mechanisms.push(Mechanism::AddressSpaces);
+    }
+    Some(Pair { dear, cheap, judged, mechanisms })
 }
 
-fn pairs(run: &Run<'_>) -> Vec<Pair> {
+fn is_process_beside_thread(dear: Of<'_>, cheap: Of<'_>) -> bool {
+    let engine = |of: Of<'_>| model(&of.run.plan.variants[of.variant].name).map(|(_, engine, _)| engine.to_string());
+    engine(dear).as_deref() == Some("process") && engine(cheap).as_deref() == Some("thread")
+}
+
+/// Both switch, and about as often: so that each switch of processes is one between their maps.
+fn switch_alike(dear: Of<'_>, cheap: Of<'_>) -> bool {
+    let switches = |of: Of<'_>| Some(of.median(SLEEPS)? + of.median(TURNS)?);
+    let (Some(dear), Some(cheap)) = (switches(dear), switches(cheap)) else { return false };
+    let (least, most) = (dear.min(cheap), dear.max(cheap));
+    least > SHARE && most <= AS_MANY * least
+}
+
+fn pairs<'r>(run: &'r Run<'r>) -> Vec<Pair<'r>> {
     let name = |variant: usize| run.plan.variants[variant].name.as_str();
     let all = 0..run.plan.variants.len();
     let neighbours: Vec<(usize, usize)> = all
@@ -172,23 +213,21 @@ pub fn blocks(run: &Run<'_>) -> Vec<Block> {
         return Vec::new();
     }
     let name = |variant: usize| run.plan.variants[variant].name.clone();
-    let row = |pair: &Pair| {
-        let Place { layout, point } = pair.place;
-        let (dear, cheap) = pair.costs;
-        let both = |of: fn(Cost) -> f64| format!("{}, {}", number::figure(of(dear)), number::figure(of(cheap)));
+    let row = |pair: &Pair<'_>| {
+        let Place { layout, point } = pair.dear.place;
+        let figure = |of: Of<'_>, count: Count| of.median(count).map_or("-".into(), number::figure);
+        let both = |count: Count| format!("{}, {}", figure(pair.dear, count), figure(pair.cheap, count));
         let named: Vec<&str> = pair.mechanisms.iter().map(|mechanism| mechanism.name()).collect();
-        vec![
-            format!("{} beside {}", name(pair.dear), name(pair.cheap)),
+        let mut row = vec![
+            format!("{} beside {}", name(pair.dear.variant), name(pair.cheap.variant)),
             format!("{}, {}", run.plan.layouts[layout], run.plan.points[point].label),
             pair.judged.clone(),
-            both(|cost| cost.user_us),
-            both(|cost| cost.system_us),
-            both(|cost| cost.switches),
-            both(|cost| cost.faults),
-            if named.is_empty() { "no count explains it".into() } else { named.join(", ") },
-        ]
+        ];
+        row.extend([USER_US, SYSTEM_US, SLEEPS, TURNS, FAULTS].map(both));
+        row.push(if named.is_empty() { "no count explains it".into() } else { named.join(", ") });
+        row
     };
-    let head = ["models", "where", "server CPU", "user µs", "system µs", "switches", "page faults", "mechanism"];
+    let head = ["models", "where", "server CPU", "user µs", "system µs", "sleeps", "turns", "page faults", "mechanism"];
     let table = Table {
         caption: "Models that differ in one thing and clearly in their CPU per transaction: the dearer one first"
             .into(),
@@ -200,7 +239,8 @@ pub fn blocks(run: &Run<'_>) -> Vec<Block> {
     let explained = |mechanism: &Mechanism| -> Prose {
         vec![strong(format!("{}: ", mechanism.name())), plain(mechanism.explained())]
     };
-    let explained: Vec<Prose> = Mechanism::ALL.iter().filter(seen).map(explained).collect();
+    let all = Mechanism::COUNTED.iter().chain(&[Mechanism::AddressSpaces]);
+    let explained: Vec<Prose> = all.filter(seen).map(explained).collect();
     let mut blocks = vec![Block::Heading(2, "Why models differ".into()), Block::Table(table)];
     if !explained.is_empty() {
         blocks.push(Block::List(explained));
