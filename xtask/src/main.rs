@@ -60,6 +60,7 @@ usage: cargo xtask COMMAND
   torture soak        an hour of 64 clients; memory, tables and log are held to be flat  [--minutes N] [--model LIST]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
   fuzz                recorded messages, pages and log records, mutated      [--minutes N] [--seed N]
+  fuzz coverage       the same, and how much of the decoders it reaches      [--minutes N] [--seed N]
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
 
   e2e, matrix, torture and lab take --binary PATH to try a server that is built already.

@@ -11,7 +11,12 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Files and folders of each crate whose code reads bytes that it must not trust.
-const DECODERS: [&str; 3] = ["crates/protocol/src", "crates/storage/src/page", "crates/storage/src/wal/record"];
+const DECODERS: [&str; 4] = [
+    "crates/protocol/src",
+    "crates/storage/src/btree/scan.rs",
+    "crates/storage/src/page",
+    "crates/storage/src/wal/record",
+];
 
 /// Prints a line a file: how much of it was reached.
 pub fn report(time: Duration, seed: u64) -> Outcome<()> {
@@ -151,10 +156,15 @@ mod tests {
 
     #[test]
     fn decoders_are_listed_and_nothing_else() {
-        let names = ["crates/protocol/src/a.rs", "crates/storage/src/page/b.rs", "crates/storage/src/wal/record/c.rs"];
+        let names = [
+            "crates/protocol/src/a.rs",
+            "crates/storage/src/page/b.rs",
+            "crates/storage/src/btree/scan.rs",
+            "crates/storage/src/wal/record/c.rs",
+        ];
         let text = table(&exported(&[&names[..], &["crates/storage/src/lib.rs"]].concat())).unwrap();
         assert!(text.contains("| crates/storage/src/page/b.rs | 4 of 10 | 40 % | 2 of 2 | 100 % |"), "{text}");
-        assert!(text.ends_with("| all | 12 of 30 | 40 % | 6 of 6 | 100 % |"), "{text}");
-        assert!(table(&exported(&names[..2])).unwrap_err().contains("wal/record"));
+        assert!(text.ends_with("| all | 16 of 40 | 40 % | 8 of 8 | 100 % |"), "{text}");
+        assert!(table(&exported(&names[..3])).unwrap_err().contains("wal/record"));
     }
 }

@@ -14,9 +14,9 @@ const CRATES: [&str; 2] = ["protocol", "storage"];
 /// How long `check` tries other cases than those that the tests always run.
 const SMALL: Duration = Duration::from_secs(60);
 
-/// `cargo xtask fuzz [--minutes N] [--seed N]`: so long in all. `cargo xtask fuzz coverage [--minutes N]`.
+/// `cargo xtask fuzz [--minutes N] [--seed N]`: so long in all, on two processors. `cargo xtask fuzz coverage [--minutes N]`.
 pub fn run(mut args: Args) -> Outcome<()> {
-    let time = Duration::from_secs(60 * args.value("--minutes")?.unwrap_or(1));
+    let time = Duration::from_secs(60 * u64::from(args.value::<u32>("--minutes")?.unwrap_or(1)));
     let seed: Option<u64> = args.value("--seed")?;
     match args.words()?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => fuzz(time, seed.unwrap_or_else(another_seed)),
@@ -51,7 +51,7 @@ fn fuzz(time: Duration, seed: u64) -> Outcome<()> {
             .map_err(|error| format!("cargo: {error}"))?;
         if !status.success() {
             return Err(format!(
-                "{name}: a case fails\nrepeat: GEARBOX_FUZZ_SEED=(the case) cargo test -p {name} --test fuzz"
+                "{name}: a case fails, from seed {seed}\nrepeat: GEARBOX_FUZZ_SEED=(the case) cargo test -p {name} --test fuzz"
             ));
         }
     }
