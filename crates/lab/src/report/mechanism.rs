@@ -6,12 +6,12 @@
 //! | turns | has its processor taken from it more often |
 //! | page faults | touches pages more often that the kernel has to fetch |
 //! | caches | takes much longer outside of the kernel than with the fewest clients, and the other one does not |
-//! | address spaces | is one of processes beside one of threads, both switch as often, and nothing that was counted differs |
+//! | address spaces | is one of processes beside one of threads, and both switch as often |
 //!
 //! Rules
 //! 1. Only pairs are listed whose CPU per transaction differs by the report's own verdict.
-//! 2. A count differs by the same verdict, and is named where it can make a tenth of the difference in CPU at a usual price. Address
-//!    spaces are what is left: no count shows them. Where nothing is left either, the report says that it does not know.
+//! 2. A count differs by the same verdict, and is named where it makes a noticeable part of the difference in CPU at a usual price. What a
+//!    switch between address spaces costs is not counted here. Where nothing is named the report says that it does not know.
 
 use super::number;
 use super::page::{Block, Prose, Table, plain, strong};
@@ -23,8 +23,10 @@ use std::collections::BTreeMap;
 /// What a context switch on one processor costs with what it displaces, and what a page fault costs, in microseconds.
 const SWITCH_US: f64 = 2.0;
 const FAULT_US: f64 = 1.0;
-/// The part of the difference in CPU that a mechanism has to be able to make.
-const SHARE: f64 = 0.1;
+/// The part of the difference in CPU that a mechanism has to make at those prices, which leave out what comes later of it.
+const SHARE: f64 = 0.03;
+/// Switches of a transaction that are worth a word.
+const SWITCHES: f64 = 0.1;
 /// How many times its time with the fewest clients a transaction takes that waits for memory.
 const GROWTH: f64 = 1.5;
 /// How many times as many switches are as many.
@@ -66,7 +68,7 @@ impl Mechanism {
                  by one more context switch. The more engines have work at a time, the more often."
             }
             Mechanism::AddressSpaces => {
-                "Nothing that is counted differs. Processes that take turns on a processor have a map of memory each: what it has learnt of one is of no use for \
+                "Processes that take turns on a processor have a map of memory each: what it has learnt of one is of no use for \
                  the next, and each has page tables of its own for what they all share. Threads have one map."
             }
             Mechanism::PageFaults => {
@@ -163,8 +165,8 @@ fn pair<'r>(run: &'r Run<'r>, place: Place, a: usize, b: usize) -> Option<Pair<'
     };
     let judged = super::finding::words(&run.judge(place, cheap, dear, Figure::ServerCpu));
     let [dear, cheap] = [dear, cheap].map(|variant| Of { run, place, variant });
-    let counts = dear.cpu_us()? - cheap.cpu_us()?;
-    let makes_share = |us: f64| us > 0.0 && us >= SHARE * counts;
+    let difference = dear.cpu_us()? - cheap.cpu_us()?;
+    let makes_share = |us: f64| us > 0.0 && us >= SHARE * difference;
     let holds = |mechanism: &Mechanism| match mechanism {
         Mechanism::WakeUps => makes_share(SWITCH_US * more(dear, cheap, SLEEPS)),
         Mechanism::Turns => makes_share(SWITCH_US * more(dear, cheap, TURNS)),
@@ -176,7 +178,7 @@ fn pair<'r>(run: &'r Run<'r>, place: Place, a: usize, b: usize) -> Option<Pair<'
         Mechanism::AddressSpaces => false,
     };
     let mut mechanisms: Vec<Mechanism> = Mechanism::COUNTED.into_iter().filter(holds).collect();
-    if mechanisms.is_empty() && is_process_beside_thread(dear, cheap) && switch_alike(dear, cheap) {
+    if is_process_beside_thread(dear, cheap) && switch_alike(dear, cheap) {
         mechanisms.push(Mechanism::AddressSpaces);
     }
     Some(Pair { dear, cheap, judged, mechanisms })
@@ -192,7 +194,7 @@ fn switch_alike(dear: Of<'_>, cheap: Of<'_>) -> bool {
     let switches = |of: Of<'_>| Some(of.median(SLEEPS)? + of.median(TURNS)?);
     let (Some(dear), Some(cheap)) = (switches(dear), switches(cheap)) else { return false };
     let (least, most) = (dear.min(cheap), dear.max(cheap));
-    least > SHARE && most <= AS_MANY * least
+    least > SWITCHES && most <= AS_MANY * least
 }
 
 fn pairs<'r>(run: &'r Run<'r>) -> Vec<Pair<'r>> {
