@@ -40,8 +40,10 @@ const PARTS: [Part; 4] = [
     Part { name: "connects", clients: 4, script: None, words: "-b select-only -M simple -C" },
 ];
 
-/// Each client has keys of its own: what is removed is there, what is inserted is not.
-const ROWS: &str = "\\set key :client_id * 1000 + random(1, 1000)
+/// Each client has keys of its own: what is removed is there, what is inserted is not. They are few, so that the index over the values,
+/// whose pages are given back only when they are empty, has come to its lasting fill of some 40 % long before half time (Johnson and
+/// Shasha, "B-trees with inserts and deletes: why free-at-empty is better than merge-at-half", 1993).
+const ROWS: &str = "\\set key :client_id * 1000 + random(1, 100)
 \\set value random(1, 1000000000)
 BEGIN;
 DELETE FROM soak_rows WHERE key = :key;
