@@ -59,6 +59,7 @@ usage: cargo xtask COMMAND
   torture power       power cuts, in all models and I/O methods              [--cuts N] [--seed N]
   torture soak        an hour of 64 clients; memory, tables and log are held to be flat  [--minutes N] [--model LIST]
   sim SEED...         replay simulator seeds: numbers, or ranges as 100..200 [--hosts KIND] [--sessions KIND] [--verbose]
+  sim every A..B      those seeds, dealt out to every load of kernel, storage and server
   fuzz                recorded messages, pages and log records, mutated      [--minutes N] [--seed N]
   fuzz coverage       the same, and how much of the decoders it reaches      [--minutes N] [--seed N]
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`

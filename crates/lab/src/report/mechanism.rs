@@ -64,8 +64,9 @@ impl Mechanism {
                  more there are."
             }
             Mechanism::Turns => {
-                "Somebody who was woken, or has waited long, takes the processor from an engine that would go on, which gets it back \
-                 by one more context switch. The more engines have work at a time, the more often."
+                "Somebody who was woken, or has waited long, takes the processor from an engine that would go on, or that offers it \
+                 while it looks for work; the engine gets it back by one more context switch. The more have work at a time, the more \
+                 often."
             }
             Mechanism::AddressSpaces => {
                 "Processes that take turns on a processor have a map of memory each: what it has learnt of one is of no use for \
@@ -92,7 +93,7 @@ fn model(name: &str) -> Option<(&str, &str, &str)> {
     known.then_some((before, engine, sessions))
 }
 
-/// Whether two models differ in one thing, and which has processes where the other one has threads.
+/// Whether two models differ in one thing: the kind of engine, or how sessions are hosted.
 fn are_neighbours(a: &str, b: &str) -> bool {
     let (Some(a), Some(b)) = (model(a), model(b)) else { return false };
     a.0 == b.0 && ((a.1 != b.1) != (a.2 != b.2))
@@ -172,8 +173,8 @@ fn pair<'r>(run: &'r Run<'r>, place: Place, a: usize, b: usize) -> Option<Pair<'
         Mechanism::Turns => makes_share(SWITCH_US * more(dear, cheap, TURNS)),
         Mechanism::PageFaults => makes_share(FAULT_US * more(dear, cheap, FAULTS)),
         Mechanism::Caches => {
-            let grown = dear.growth() > Some(GROWTH) && cheap.growth() <= Some(GROWTH);
-            grown && makes_share(more(dear, cheap, USER_US))
+            let alone = dear.growth().zip(cheap.growth()).is_some_and(|(dear, cheap)| dear > GROWTH && cheap <= GROWTH);
+            alone && makes_share(more(dear, cheap, USER_US))
         }
         Mechanism::AddressSpaces => false,
     };
