@@ -23,8 +23,10 @@ use crate::args::Args;
 use crate::model::{IO_METHODS, MODELS, Model, Settings, WAITS};
 use crate::server_under_test::{Launch, ServerUnderTest};
 use crate::tree::Profile;
-use crate::{Outcome, clients, tree};
+use crate::{Outcome, clients, machine, tree};
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How wide the net is cast.
@@ -84,6 +86,7 @@ pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
     let profile = if tier == Tier::Matrix { Profile::Release } else { Profile::Dev };
     let binary = tree::binary(asked, profile)?;
     let again = if tier == Tier::Matrix { "matrix" } else { "e2e" };
+    let mut runs = Vec::new();
     for settings in combinations(&models, tier) {
         for scenario in scenarios.iter().filter(|scenario| (scenario.applies)(settings)) {
             if scenario.long && tier == Tier::Check && names.is_empty() && !LEAST_ALIKE.contains(&settings.model) {
@@ -91,12 +94,30 @@ pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
             }
             // A model with its defaults is shown in full; under each primitive and method it is enough that everything holds.
             let full = tier == Tier::Matrix && settings.wait.is_none();
-            one(&binary, scenario, settings, if full { Effort::FULL } else { Effort::SHORT }).map_err(|text| {
-                format!("{text}\nrepeat: cargo xtask {again} {} --model {}", scenario.name, settings.model)
-            })?;
+            runs.push((scenario, settings, if full { Effort::FULL } else { Effort::SHORT }));
         }
     }
-    Ok(())
+    // A check has little time, and most of a scenario is waiting; a matrix makes semaphores, and looks for those left behind.
+    let lanes = if tier == Tier::Check { machine::cpus() } else { 1 };
+    in_lanes(lanes, &runs, |&(scenario, settings, effort)| {
+        one(&binary, scenario, settings, effort)
+            .map_err(|text| format!("{text}\nrepeat: cargo xtask {again} {} --model {}", scenario.name, settings.model))
+    })
+}
+
+/// Does all of them, so many at once, up to the first that fails.
+fn in_lanes<T: Sync>(lanes: usize, all: &[T], each: impl Fn(&T) -> Outcome<()> + Sync) -> Outcome<()> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+    let lane = || {
+        while failed.lock().expect("no lane panics").is_none() {
+            let Some(one) = all.get(next.fetch_add(1, Relaxed)) else { return };
+            if let Err(text) = each(one) {
+                failed.lock().expect("no lane panics").get_or_insert(text);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..lanes.max(1)).for_each(|_| drop(scope.spawn(lane))));
+    failed.into_inner().expect("no lane panics").map_or(Ok(()), Err)
 }
 
 /// `cargo xtask torture [--minutes N] [--seed N] [--binary PATH]`.
@@ -189,6 +210,22 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_is_done_once_and_none_begins_after_a_failure() {
+        let all: Vec<u32> = (0..100).collect();
+        let done = Mutex::new(Vec::new());
+        let each = |&one: &u32| {
+            done.lock().unwrap().push(one);
+            if one == 50 { Err("fifty".to_string()) } else { Ok(()) }
+        };
+        assert_eq!(in_lanes(2, &all[..50], each), Ok(()));
+        let mut first = std::mem::take(&mut *done.lock().unwrap());
+        first.sort_unstable();
+        assert_eq!(first, all[..50]);
+        assert_eq!(in_lanes(1, &all, each), Err("fifty".to_string()));
+        assert_eq!(*done.lock().unwrap(), all[..51]);
+    }
 
     #[test]
     fn the_matrix_has_every_combination_once() {
