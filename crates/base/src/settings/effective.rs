@@ -310,7 +310,7 @@ mod tests {
             ("max_connections", "10000"),
             ("superuser_reserved_connections", "3"),
             ("deadlock_timeout", "50ms"),
-            ("time_slice", "4ms"),
+            ("time_slice", "250us"),
             ("fsync", "on"),
             ("TimeZone", "UTC"),
             ("DateStyle", "ISO, MDY"),

@@ -163,8 +163,11 @@ settings! {
 
     /// How long a session computes before it lets others use its engine.
     ///
+    /// Each short request beside long ones waits for about this long, and a transaction of several requests as many times. A change of
+    /// sessions costs about a microsecond.
+    ///
     /// Ignored when `sessions` is `dedicated`, where the operating system shares out the CPUs.
-    TimeSlice "time_slice": ExecutionModel, Start, integer(100, 1_000_000, Unit::Microseconds, 4_000);
+    TimeSlice "time_slice": ExecutionModel, Start, integer(100, 1_000_000, Unit::Microseconds, 250);
 
     /// How much address space the stack of a fiber has.
     ///

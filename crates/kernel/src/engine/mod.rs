@@ -482,9 +482,9 @@ pub(crate) fn slice_is_over() -> bool {
     clock::now().saturating_sub(local.slice_start.get()) >= local.slice_ns
 }
 
-/// How long a session is served for that has sent many requests at once, while others may wait for its engine: short beside a
-/// time slice, because between two requests it costs little to change sessions, and long beside what it costs.
-const TURN_NS: Nanos = 250_000;
+/// How long a session is served for that has sent many requests at once, while others may wait for its engine: short, because between
+/// two requests it costs little to change sessions, and long beside what it costs.
+const TURN_NS: Nanos = 125_000;
 
 /// True when the running session has had its turn, and whoever waits should have theirs before its next message is served.
 ///
