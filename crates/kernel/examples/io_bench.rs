@@ -6,7 +6,7 @@
 //! sessions that read one page at a time. CPU is that of all server processes, per read.
 
 use base::Result;
-use kernel::config::{Config, EngineKind, IoMethod, Primitive, Sessions};
+use kernel::config::{Config, EngineKind, HugePages, IoMethod, Primitive, Sessions};
 use kernel::io::{self, Buffer, FileName, Pages};
 use kernel::region::heap::Owner;
 use kernel::session::{End, Next, Service, Session};
@@ -100,6 +100,7 @@ fn serve(description: &str) -> i32 {
         time_slice_us: 5000,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 64 << 20,
+        huge_pages: HugePages::Try,
         move_sessions: false,
         keepalive: Default::default(),
         data_dir: words[4].into(),

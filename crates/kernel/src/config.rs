@@ -85,6 +85,18 @@ choice! {
     }
 }
 
+choice! {
+    /// Whether tables that everybody uses lie in huge pages (see [`crate::region::huge`]).
+    HugePages {
+        /// No.
+        Off "off",
+        /// Yes, or the server does not start.
+        On "on",
+        /// As far as the system grants them.
+        Try "try",
+    }
+}
+
 /// How soon a connection whose other end is gone without a word is found out; zero leaves it to the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Keepalive {
@@ -132,6 +144,8 @@ pub struct Config {
     pub fiber_stack_bytes: usize,
     /// How much memory the region may grow to, in bytes.
     pub region_bytes_max: u64,
+    /// Whether tables that everybody uses lie in huge pages.
+    pub huge_pages: HugePages,
     /// A test mode: every session is resumed by another engine at every request.
     pub move_sessions: bool,
     /// The directory of the data; files are named below it.

@@ -91,6 +91,7 @@ pub(crate) fn make_kernel(config: &Config, backing: region::Backing) -> Result<(
     // Leaked: once for a server, once for each start of a simulated one.
     CONFIG.store(Box::into_raw(Box::new(config.clone())), Release);
     region::create(backing, config.region_bytes_max)?;
+    region::huge::init(config.huge_pages);
     sync::init();
     session::init(config);
     engine::init(config);

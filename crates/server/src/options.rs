@@ -6,7 +6,7 @@
 
 use base::settings::{AUTO_FILE, Effective, Layers, Machine, SettingId as S, options_help};
 use base::{Error, Result, sqlstate};
-use kernel::config::{Config, EngineKind, IoMethod, Keepalive, Primitive, Sessions};
+use kernel::config::{Config, EngineKind, HugePages, IoMethod, Keepalive, Primitive, Sessions};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -110,6 +110,7 @@ impl Options {
             time_slice_us: settings.micros(S::TimeSlice) as u32,
             fiber_stack_bytes: settings.bytes(S::FiberStackSize) as usize,
             region_bytes_max: settings.bytes(S::RegionSizeMax),
+            huge_pages: HugePages::parse(settings.word(S::HugePages)).expect(chosen),
             move_sessions: settings.bool(S::MoveSessions),
             data_dir: self.data().to_path_buf(),
             listen,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `engines_are_what_the_model_says` | process engines are processes, thread engines threads, and fibers share one |
 //! | `a_session_goes_on_elsewhere` | an open transaction, a prepared statement and an open portal move between engines |
+//! | `pages_are_huge_where_they_are_granted` | the buffer pool's memory is what `huge_pages` says, as the kernel sees it |
 
 mod support;
 
@@ -82,6 +83,66 @@ fn shape(model: Model) {
         waiter.join().unwrap().unwrap();
     }
     server.stop();
+}
+
+/// Bytes in huge pages and how many were refused, says the view; and how many KiB of them the session's process has before it, says the
+/// kernel. Asked after some thousand rows were written and read.
+fn huge_pages(server: &Server) -> (i64, i64, u64) {
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "create table wide (t text); insert into wide select repeat('x', 1000) from generate_series(1, 4000)",
+        )
+        .unwrap();
+    assert_eq!(client.query_one("select count(*) from wide", &[]).unwrap().get::<_, i64>(0), 4000);
+    let mut used = |name: &str| {
+        let text = "select num_active from gearbox.resources where name = $1";
+        client.query_one(text, &[&name]).unwrap().get::<_, i64>(0)
+    };
+    let (bytes, refused) = (used("huge pages"), used("huge pages refused"));
+    let (pid, _) = places(&mut client, "select os_pid, os_tid from gearbox.sessions where pid = pg_backend_pid()")[0];
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let line = rollup.lines().find_map(|line| line.strip_prefix("ShmemPmdMapped:")).expect("the kernel counts them");
+    (bytes, refused, line.trim().trim_end_matches(" kB").parse().unwrap())
+}
+
+#[test]
+fn pages_are_huge_where_they_are_granted() {
+    // Forbidden to this process and to what it starts; other tests here do not mind.
+    let forbid = |forbidden| rustix::thread::disable_transparent_huge_pages(forbidden).unwrap();
+    for model in MODELS {
+        let name = model.name();
+        let start = |word: &str| Server::start_with(model, false, &["--huge-pages", word, "--shared-buffers", "16MB"]);
+        let server = start("try");
+        let (bytes, refused, mapped) = huge_pages(&server);
+        server.stop();
+        // Where memory is in pieces, or the kernel is old, there are none: that is shown below.
+        if refused == 0 {
+            assert!(bytes >= 4 << 20, "{name}: rows of 4 MiB are in the pool, and {bytes} bytes in huge pages");
+            assert!(mapped >= 2 << 10, "{name}: {mapped} KiB are mapped as huge pages");
+            let server = start("on");
+            let (bytes, refused, mapped) = huge_pages(&server);
+            assert_eq!((bytes, refused), (16 << 20, 0), "{name}: all of the pool");
+            assert!(mapped >= 2 << 10, "{name}: {mapped} KiB are mapped as huge pages");
+            server.stop();
+        }
+        let server = start("off");
+        assert_eq!(huge_pages(&server), (0, 0, 0), "{name}");
+        server.stop();
+
+        forbid(true);
+        let mut server = start("try");
+        let (bytes, refused, mapped) = huge_pages(&server);
+        assert!(
+            bytes == 0 && refused > 0 && mapped == 0,
+            "{name}: {bytes} bytes, {refused} refused, {mapped} KiB mapped"
+        );
+        server.shut_down();
+        let told =
+            server.refused_start(&["--engine", model.engine, "--sessions", model.sessions, "--huge-pages", "on"]);
+        forbid(false);
+        assert!(told.contains("the system refuses huge pages") && told.contains("Hint:"), "{name}: {told}");
+    }
 }
 
 #[test]

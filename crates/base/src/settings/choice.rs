@@ -174,18 +174,6 @@ choice! {
     }
 }
 
-choice! {
-    /// Whether the region is asked for in huge pages.
-    HugePages {
-        /// No.
-        Off "off",
-        /// Yes, or the server does not start.
-        On "on",
-        /// Yes, if the system grants them.
-        Try "try",
-    }
-}
-
 const BOOLEAN_OFF: [&str; 3] = ["false", "no", "0"];
 const BOOLEAN_ON: [&str; 3] = ["true", "yes", "1"];
 
@@ -266,14 +254,14 @@ pub(crate) static LITERAL_AUTOPARAM: Choices = Choices {
 };
 
 pub(crate) static HUGE_PAGES: Choices = Choices {
-    listed: &[HugePages::Off.entry(), HugePages::On.entry(), HugePages::Try.entry()],
+    listed: &[("off", 0), ("on", 1), ("try", 2)],
     hidden: &[
-        (BOOLEAN_ON[0], HugePages::On as i64),
-        (BOOLEAN_ON[1], HugePages::On as i64),
-        (BOOLEAN_ON[2], HugePages::On as i64),
-        (BOOLEAN_OFF[0], HugePages::Off as i64),
-        (BOOLEAN_OFF[1], HugePages::Off as i64),
-        (BOOLEAN_OFF[2], HugePages::Off as i64),
+        (BOOLEAN_ON[0], 1),
+        (BOOLEAN_ON[1], 1),
+        (BOOLEAN_ON[2], 1),
+        (BOOLEAN_OFF[0], 0),
+        (BOOLEAN_OFF[1], 0),
+        (BOOLEAN_OFF[2], 0),
     ],
     refused: &[],
 };
@@ -299,7 +287,7 @@ mod tests {
         assert_eq!(CLIENT_MESSAGES.number("DEBUG"), Some(MessageLevel::Debug2.number()));
         assert_eq!(CLIENT_MESSAGES.word(MessageLevel::Debug2.number()), Some("debug2"));
         assert_eq!(CLIENT_MESSAGES.number("fatal"), None);
-        assert_eq!(HUGE_PAGES.word(HugePages::On.number()), Some("on"));
+        assert_eq!(HUGE_PAGES.word(1), Some("on"));
         assert_eq!(ISOLATION.list(), "repeatable read, read committed, read uncommitted");
         assert!(ISOLATION.refuses("SERIALIZABLE"));
         assert_eq!(ENGINE.number("sim"), None, "the simulator is for tests and has no word here");

@@ -288,9 +288,11 @@ settings! {
     /// `0` takes a quarter of the machine's memory, up to 1 GiB. Otherwise at least 128kB.
     SharedBuffers "shared_buffers": Memory, Start, integer(0, 1_073_741_823, Unit::Blocks, 0);
 
-    /// Whether the shared memory is asked for in huge pages.
+    /// Whether the buffer pool lies in huge pages, of 2 MiB.
     ///
-    /// `try` does without them if the system grants none; `on` then refuses to start.
+    /// With `try` the server takes them as the pool fills, as far as the system grants them. With `on` it takes them all at its start, or
+    /// refuses to start. Nothing has to be reserved for them, as it has for PostgreSQL: they are put together by the kernel (Linux 6.1).
+    /// `gearbox.resources` says how many bytes lie in them, and how many pieces were refused.
     HugePages "huge_pages": Memory, Start, one_of(&choice::HUGE_PAGES, "try");
 
     /// How much memory one sort or hash table may use before it writes to files.

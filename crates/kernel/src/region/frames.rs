@@ -59,13 +59,14 @@ unsafe impl Shared for Side {}
 #[derive(Clone, Copy)]
 pub struct Frames {
     cells: Reserve<Cell>,
-    sides: &'static [Side],
+    sides: Reserve<Side>,
 }
 
 impl Frames {
     /// Takes address space for `count` frames. Only before the first engine runs.
     pub fn make(name: &'static str, count: usize) -> Frames {
-        Frames { cells: Reserve::make(name, count), sides: super::table::<Side>(&format!("{name} latches"), count) }
+        let sides = Reserve::make_huge(String::leak(format!("{name} latches")), count);
+        Frames { cells: Reserve::make_huge(name, count), sides }
     }
 
     /// How many frames there are.
@@ -75,6 +76,7 @@ impl Frames {
 
     /// Sees to it that memory backs a run of frames. Errors: `53200`.
     pub fn back(&self, first: usize, count: usize) -> Result<()> {
+        self.sides.back(first, count)?;
         self.cells.back(first, count)
     }
 
@@ -92,39 +94,39 @@ impl Frames {
     #[inline]
     fn latched(&self, index: usize, latch: LatchGuard) -> LatchGuard {
         // Acquire pairs with the Release of `end_fill`: what the request brought is there.
-        assert_eq!(self.sides[index].fill.load(Acquire), QUIET, "a frame is latched while it is filled");
+        assert_eq!(self.sides.get(index).fill.load(Acquire), QUIET, "a frame is latched while it is filled");
         latch
     }
 
     /// Latches a frame to read it, waiting as long as it takes.
     #[inline]
     pub fn read(&self, index: usize, event: Event) -> FrameRead {
-        let latch = self.sides[index].latch.lock(Mode::Shared, event);
+        let latch = self.sides.get(index).latch.lock(Mode::Shared, event);
         FrameRead { bytes: self.bytes(index), latch: self.latched(index, latch) }
     }
 
     /// Latches a frame to read it if that needs no wait.
     pub fn try_read(&self, index: usize) -> Option<FrameRead> {
-        let latch = self.sides[index].latch.try_lock(Mode::Shared)?;
+        let latch = self.sides.get(index).latch.try_lock(Mode::Shared)?;
         Some(FrameRead { bytes: self.bytes(index), latch: self.latched(index, latch) })
     }
 
     /// Latches a frame to change it, waiting as long as it takes.
     #[inline]
     pub fn write(&self, index: usize, event: Event) -> FrameWrite {
-        let latch = self.sides[index].latch.lock(Mode::Exclusive, event);
+        let latch = self.sides.get(index).latch.lock(Mode::Exclusive, event);
         FrameWrite { bytes: self.bytes(index), latch: self.latched(index, latch) }
     }
 
     /// Latches a frame to change it if that needs no wait.
     pub fn try_write(&self, index: usize) -> Option<FrameWrite> {
-        let latch = self.sides[index].latch.try_lock(Mode::Exclusive)?;
+        let latch = self.sides.get(index).latch.try_lock(Mode::Exclusive)?;
         Some(FrameWrite { bytes: self.bytes(index), latch: self.latched(index, latch) })
     }
 
     /// How often sessions had to wait for a frame's latch.
     pub fn waits(&self, index: usize) -> u32 {
-        self.sides[index].latch.waits()
+        self.sides.get(index).latch.waits()
     }
 
     /// Begins to read a page of a file into a frame. `action` runs when that is over, in whichever engine sees it; it calls
@@ -132,7 +134,7 @@ impl Frames {
     ///
     /// Errors: those of [`io::read_then`]; the frame is as before, and the action does not run.
     pub fn fill(&self, index: usize, event: Event, file: FileName, offset: u64, action: Action) -> Result<()> {
-        let side = &self.sides[index];
+        let side = self.sides.get(index);
         {
             // Held for the moment of the change: who latches afterwards sees FILLING.
             let latch = side.latch.try_lock(Mode::Exclusive);
@@ -152,7 +154,7 @@ impl Frames {
     ///
     /// An action whose engine died in the middle of it runs again, and finds the mark of the first look.
     pub fn filled<R>(&self, index: usize, look: impl FnOnce(&mut [u8; FRAME_BYTES]) -> R) -> R {
-        let side = &self.sides[index];
+        let side = self.sides.get(index);
         assert_ne!(side.fill.swap(LOOKING, AcqRel), QUIET, "a frame is looked at that is not being filled");
         // SAFETY: the mark gives the bytes to this call alone: latches are refused, the request is over, and the kernel runs
         // an action again only after the engine that ran it first is gone.
@@ -164,19 +166,19 @@ impl Frames {
     /// Ends a fill: the frame may be latched again. Only the action of the fill calls it, when the system is done with
     /// the memory; a second time it does nothing.
     pub fn end_fill(&self, index: usize) {
-        self.sides[index].fill.store(QUIET, Release);
+        self.sides.get(index).fill.store(QUIET, Release);
     }
 
     /// True while a request has the frame's bytes.
     pub fn is_filling(&self, index: usize) -> bool {
-        self.sides[index].fill.load(Acquire) != QUIET
+        self.sides.get(index).fill.load(Acquire) != QUIET
     }
 
     /// Takes a fill back whose issuer died before the request was handed over. True if there was one. Only the clean-up calls
     /// it, after what the dead had in flight has drained.
     pub fn abandon_fill(&self, index: usize, file: FileName, offset: u64) -> bool {
         let in_flight = io::pending().any(|request| request.file == file && request.offset == offset && !request.done);
-        !in_flight && self.sides[index].fill.compare_exchange(FILLING, QUIET, AcqRel, Relaxed).is_ok()
+        !in_flight && self.sides.get(index).fill.compare_exchange(FILLING, QUIET, AcqRel, Relaxed).is_ok()
     }
 }
 

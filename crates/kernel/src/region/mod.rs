@@ -19,13 +19,14 @@
 //!    region, after everything that ran in it is gone.
 //!
 //! See [`heap`] for memory that comes and goes, [`arena`] for a session's own. For crates without `unsafe`: [`shared`] for structs
-//! of their own, [`reserve`] for tables that grow, [`frames`], [`ring`] and [`area`] for bytes that go to files, [`current`] to find them.
+//! of their own, [`reserve`] for tables that grow, [`huge`] for those in huge pages, [`frames`], [`ring`] and [`area`] for bytes that go to files, [`current`] to find them.
 
 pub mod area;
 pub mod arena;
 pub mod current;
 pub mod frames;
 pub mod heap;
+pub mod huge;
 pub mod reserve;
 pub mod ring;
 pub mod shared;
@@ -80,6 +81,7 @@ struct Header {
     tables: AtomicU32,
     memfd: AtomicI32,
     table_end: AtomicU64,
+    huge: huge::Huge,
     roots: [AtomicU64; ROOTS_MAX],
     directory: [TableEntry; TABLES_MAX],
 }
@@ -166,8 +168,14 @@ pub unsafe fn destroy() {
 
 /// Makes a table of `count` zeroed values, named for `gearbox.resources`. Only before the first engine runs.
 pub fn table<T: Shared>(name: &str, count: usize) -> &'static [T] {
+    table_at(name, count, align_of::<T>().max(64))
+}
+
+/// The same at a multiple of `align`, a power of two.
+fn table_at<T: Shared>(name: &str, count: usize, align: usize) -> &'static [T] {
+    assert!(align.is_power_of_two() && align >= align_of::<T>());
     let header = header();
-    let align = align_of::<T>().max(64) as u64;
+    let align = align as u64;
     let offset = header.table_end.load(Relaxed).next_multiple_of(align);
     let bytes = (size_of::<T>() * count) as u64;
     let index = header.tables.load(Relaxed) as usize;

@@ -10,7 +10,7 @@
 //!    somebody may be looking: what such a reader sees is zero, and it has to be able to tell that its value is gone.
 //! 3. Whoever hands out indexes sees to it that a range is not backed and released at the same time.
 
-use super::Shared;
+use super::{Shared, huge};
 use base::{Error, Result};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -49,6 +49,10 @@ pub struct Reserve<T: Shared> {
     name: &'static str,
     values: &'static [T],
     step: usize,
+    /// Whether steps are huge pages.
+    huge: bool,
+    /// Of address space: all values, and what the last huge page has beyond them.
+    bytes: usize,
     account: &'static [AtomicU64],
 }
 
@@ -68,15 +72,30 @@ impl<T: Shared> Reserve<T> {
 
     /// The same with steps of another size: a multiple of 4 KiB.
     pub fn with_step(name: &'static str, count: usize, step: usize) -> Reserve<T> {
-        assert!(step > 0 && step.is_multiple_of(PAGE) && align_of::<T>() <= PAGE);
+        assert!(step > 0 && step.is_multiple_of(PAGE));
+        Reserve::make_of(name, count, step, count * size_of::<T>(), false)
+    }
+
+    /// The same in huge pages, if they are asked for and can be had ([`huge`]): for what every session uses from end to end and nobody
+    /// gives back. What needs less than half a huge page is not worth one.
+    pub fn make_huge(name: &'static str, count: usize) -> Reserve<T> {
         let bytes = count * size_of::<T>();
-        let pages = super::table::<Page>(name, bytes.div_ceil(PAGE));
+        if !huge::asked() || bytes < huge::PIECE / 2 {
+            return Reserve::make(name, count);
+        }
+        Reserve::make_of(name, count, huge::PIECE, bytes.next_multiple_of(huge::PIECE), true)
+    }
+
+    /// `bytes` is what there is for the values, and may be more than they need.
+    fn make_of(name: &'static str, count: usize, step: usize, bytes: usize, huge: bool) -> Reserve<T> {
+        assert!(align_of::<T>() <= PAGE);
+        let pages = super::table_at::<Page>(name, bytes.div_ceil(PAGE), if huge { step } else { PAGE });
         // SAFETY: (1) the table is long enough and aligned to a page; (2) its bytes are zero, and `T: Shared` is valid then;
         // (3) this is the only reference to the table.
         let values = unsafe { std::slice::from_raw_parts(pages.as_ptr().cast::<T>(), count) };
         let account = super::table::<AtomicU64>(&format!("{name} steps"), STEPS + bytes.div_ceil(step));
         super::set_account(pages, account);
-        Reserve { name, values, step, account }
+        Reserve { name, values, step, huge, bytes, account }
     }
 
     /// How many values there is address space for.
@@ -108,7 +127,7 @@ impl<T: Shared> Reserve<T> {
 
     /// Bytes of address space.
     pub fn bytes(&self) -> u64 {
-        size_of_val(self.values) as u64
+        self.bytes as u64
     }
 
     /// Sees to it that memory backs a range. Makes system calls: not under a spinlock, not in a critical section.
@@ -131,8 +150,9 @@ impl<T: Shared> Reserve<T> {
     #[cold]
     fn back_step(&self, step: usize) -> Result<()> {
         let (from, bytes) = self.step_range(step);
-        if super::memfd() >= 0 {
-            let offset = self.values.as_ptr() as usize - super::BASE + from;
+        let offset = self.values.as_ptr() as usize - super::BASE + from;
+        let huge = self.huge && huge::back(offset)?;
+        if super::memfd() >= 0 && !huge {
             // SAFETY: a plain system call on the region's own descriptor; it adds memory and changes no byte.
             if unsafe { libc::fallocate(super::memfd(), 0, offset as i64, bytes as i64) } != 0 {
                 return Err(
@@ -150,7 +170,7 @@ impl<T: Shared> Reserve<T> {
     /// Where a step lies, counted in bytes from the first value, and how long it is.
     fn step_range(&self, step: usize) -> (usize, usize) {
         let from = step * self.step;
-        (from, self.step.min(size_of_val(self.values) - from))
+        (from, self.step.min(self.bytes - from))
     }
 }
 
@@ -159,6 +179,7 @@ impl<T: Zeroing> Reserve<T> {
     /// system calls.
     pub fn release(&self, first: usize, count: usize) {
         assert!(first + count <= self.values.len(), "a range beyond the end of \"{}\"", self.name);
+        assert!(!self.huge, "huge pages stay");
         let (from, to) = (first * size_of::<T>(), (first + count) * size_of::<T>());
         let base = self.values.as_ptr() as usize;
         // Whole steps go back to the system; the rest, if any, is cleared by hand. The last step may be a short one.
@@ -224,6 +245,42 @@ mod tests {
         assert_eq!(reserve.backed_bytes().0, 3 << 20);
         reserve.release(0, 1000);
         assert_eq!(reserve.backed_bytes().0, 0);
+    }
+
+    /// Each test has the one region; what is asked for stays off for the others.
+    #[test]
+    fn a_piece_lies_in_a_huge_page_and_keeps_what_was_in_it() {
+        let _region = crate::region::test_region();
+        assert!(!Reserve::<AtomicU64>::make_huge("test not asked", 1 << 20).huge);
+        huge::init(crate::config::HugePages::Try);
+        assert!(
+            !Reserve::<AtomicU64>::make_huge("test too small", 1 << 16).huge,
+            "512 KiB are not worth a page of 2 MiB"
+        );
+        // Two pieces and a half.
+        let reserve = Reserve::<AtomicU64>::make_huge("test huge", 5 << 17);
+        huge::init(crate::config::HugePages::Off);
+        assert_eq!((reserve.bytes(), reserve.values.as_ptr() as usize % huge::PIECE), (6 << 20, 0));
+        reserve.get(7).store(7, Relaxed);
+        let before = huge::usage();
+        huge::init(crate::config::HugePages::Try);
+        reserve.back(0, 5 << 17).unwrap();
+        huge::init(crate::config::HugePages::Off);
+        assert_eq!((reserve.backed_bytes().0, reserve.get(7).load(Relaxed)), (6 << 20, 7));
+        reserve.get((5 << 17) - 1).store(8, Relaxed);
+        let after = huge::usage();
+        // A machine whose memory is in pieces, or whose kernel is old, refuses.
+        if after.refused == before.refused {
+            assert_eq!(after.bytes - before.bytes, 6 << 20);
+            let map = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            let mapped: u64 = map
+                .lines()
+                .filter_map(|line| {
+                    line.strip_prefix("ShmemPmdMapped:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+                })
+                .sum();
+            assert_eq!(mapped, 6 << 10, "KiB that lie in huge pages, says the kernel");
+        }
     }
 
     #[test]

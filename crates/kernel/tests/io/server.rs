@@ -1,7 +1,7 @@
 //! The server under test: a service that reads lines, does I/O, and answers lines.
 
 use base::{Error, Result};
-use kernel::config::{Config, EngineKind, IoMethod, Primitive, Sessions};
+use kernel::config::{Config, EngineKind, HugePages, IoMethod, Primitive, Sessions};
 use kernel::io::{self, Action, Buffer, Completion, FileName, Kind, Pages};
 use kernel::region::heap::{self, Owner};
 use kernel::session::{End, Next, Service, Session};
@@ -64,6 +64,7 @@ pub fn main(description: &str) -> i32 {
         time_slice_us: 1000,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 128 << 20,
+        huge_pages: HugePages::Try,
         move_sessions: false,
         data_dir: value("data").unwrap().into(),
         keepalive: Default::default(),

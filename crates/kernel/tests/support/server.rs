@@ -9,7 +9,7 @@
 use super::service::TestService;
 use super::{Client, eventually, procs};
 use kernel::Config;
-use kernel::config::{EngineKind, IoMethod, Keepalive, Primitive, Sessions};
+use kernel::config::{EngineKind, HugePages, IoMethod, Keepalive, Primitive, Sessions};
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
@@ -102,6 +102,7 @@ pub fn serve_if_asked() -> Option<i32> {
         time_slice_us: number(6) as u32,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: number(7),
+        huge_pages: HugePages::Try,
         move_sessions: words[4] == "true",
         data_dir: words[9].into(),
         // Who has gone without a word is found out while a test waits for it.

@@ -57,6 +57,8 @@ use base::{Lsn, PageId, RelId, Result};
 use descriptor::Descriptor;
 use kernel::region;
 use kernel::region::frames::{FRAME_BYTES, Frames};
+use kernel::region::huge;
+use kernel::region::reserve::Reserve;
 use kernel::sync::{Spin, SpinName, WaitList};
 use pins::Notes;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -91,6 +93,8 @@ kernel::shared! {
 pub struct Pool {
     frames: Frames,
     descriptors: &'static [Descriptor],
+    /// The memory behind them: as much as behind the frames.
+    descriptors_backed: Reserve<Descriptor>,
     buckets: &'static [AtomicU32],
     partitions: &'static [Spin<Partition>],
     shared: &'static PoolShared,
@@ -132,10 +136,14 @@ impl Pool {
     /// Takes the pool's tables for `bytes` of pages. Before the first engine. Errors: `53200`.
     pub fn make(bytes: u64, wal: Wal, files: Files) -> Result<&'static Pool> {
         let count = ((bytes / PAGE_SIZE as u64) as usize).max(FRAMES_MIN);
+        let descriptors = Reserve::make_huge("buffer descriptors", count);
+        let buckets = Reserve::make_huge("buffer table", table::buckets_for(count));
+        buckets.back(0, buckets.len())?;
         let pool: &'static Pool = Box::leak(Box::new(Pool {
             frames: Frames::make("buffer pool", count),
-            descriptors: region::table("buffer descriptors", count),
-            buckets: region::table("buffer table", table::buckets_for(count)),
+            descriptors: descriptors.all(),
+            descriptors_backed: descriptors,
+            buckets: buckets.all(),
             partitions: region::table("buffer table partitions", table::PARTITIONS),
             shared: region::single("buffer pool state"),
             notes: region::table("buffer pins", kernel::session::slots().len()),
@@ -146,8 +154,17 @@ impl Pool {
         for (index, partition) in pool.partitions.iter().enumerate() {
             partition.publish(SpinName::BufferMap, index as u32);
         }
+        if huge::demanded() {
+            pool.back(0, count)?;
+        }
         POOL.set(pool);
         Ok(pool)
+    }
+
+    /// Sees to it that memory backs a run of frames, and all that goes with them. Errors: `53200`.
+    fn back(&self, first: usize, count: usize) -> Result<()> {
+        self.descriptors_backed.back(first, count)?;
+        self.frames.back(first, count)
     }
 
     /// Runs what is to be done when a page read is over: the kernel's completion action for [`fill::FILLED`].

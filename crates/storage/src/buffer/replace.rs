@@ -137,7 +137,7 @@ impl Pool {
             }
             let frame = fresh as usize;
             let step = frame / STEP_FRAMES * STEP_FRAMES;
-            if let Err(error) = self.frames.back(step, STEP_FRAMES.min(self.descriptors.len() - step)) {
+            if let Err(error) = self.back(step, STEP_FRAMES.min(self.descriptors.len() - step)) {
                 if step == 0 {
                     return Err(error);
                 }

@@ -2,7 +2,7 @@
 
 use crate::support::service::StorageService;
 use kernel::Config;
-use kernel::config::{EngineKind, IoMethod, Primitive, Sessions};
+use kernel::config::{EngineKind, HugePages, IoMethod, Primitive, Sessions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -86,6 +86,7 @@ pub fn serve_if_asked() -> Option<i32> {
         time_slice_us: 2000,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 256 << 20,
+        huge_pages: HugePages::Try,
         move_sessions: false,
         keepalive: Default::default(),
         data_dir: words[7].into(),

@@ -2,7 +2,7 @@
 
 use super::disk::DiskFaults;
 use crate::clock::Nanos;
-use crate::config::{Config, EngineKind, IoMethod, Primitive, Sessions};
+use crate::config::{Config, EngineKind, HugePages, IoMethod, Primitive, Sessions};
 
 /// How a run is set up. Everything that is left open here is decided by the seed.
 #[derive(Clone, Debug)]
@@ -86,6 +86,7 @@ impl Options {
             time_slice_us: 20,
             fiber_stack_bytes: 256 << 10,
             region_bytes_max: 64 << 20,
+            huge_pages: HugePages::Off,
             move_sessions: self.move_sessions,
             keepalive: Default::default(),
             data_dir: std::path::PathBuf::new(),
