@@ -44,11 +44,15 @@ impl Process {
         })
     }
 
-    /// Its memory, where a page that so many processes have counts by its part; none if it is gone.
+    /// Its memory, where a page that so many processes have counts by its part; none if it is gone. Without what is mapped from files:
+    /// that is the program itself, of which a server has half while another one runs.
     pub fn proportional_bytes(&self) -> Option<u64> {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?;
-        let kib = text.lines().find_map(|line| line.strip_prefix("Pss:"))?.split_whitespace().next()?;
-        Some(kib.parse::<u64>().ok()? * 1024)
+        let bytes = |name: &str| {
+            let kib = text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?;
+            Some(kib.parse::<u64>().ok()? * 1024)
+        };
+        Some(bytes("Pss_Anon:")? + bytes("Pss_Shmem:")?)
     }
 
     fn marked(&self, mark: &str) -> bool {

@@ -6,7 +6,7 @@
 //! | the history | its rows: no more pages a row than before, and what sessions take ahead |
 //! | the log's files | one segment, which is made before it is needed |
 //! | the region: all that `gearbox.resources` says memory is set aside for | a segment of the transaction map ([`REGION_BYTES`]) |
-//! | the processes: their proportional set in `/proc` | a twentieth, and [`PROCESS_BYTES`] |
+//! | the processes: their proportional set in `/proc`, without files | a twentieth, and [`PROCESS_BYTES`] |
 
 use crate::Outcome;
 use crate::server_under_test::ServerUnderTest;
