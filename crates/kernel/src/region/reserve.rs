@@ -10,6 +10,7 @@
 //!    somebody may be looking: what such a reader sees is zero, and it has to be able to tell that its value is gone.
 //! 3. Whoever hands out indexes sees to it that a range is not backed and released at the same time.
 
+use super::huge::Pages;
 use super::{Shared, huge};
 use base::{Error, Result};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -39,7 +40,7 @@ unsafe impl Zeroing for AtomicU32 {}
 // SAFETY: atomic numbers without padding between.
 unsafe impl<T: Zeroing, const N: usize> Zeroing for [T; N] {}
 
-/// The second table of a reserve: bytes backed, the most ever, then one word for each step: 1 when it is backed.
+/// The second table of a reserve: bytes backed, the most ever, then one word for each step: zero, or what pages back it ([`huge::Pages`]).
 const BACKED: usize = 0;
 const BACKED_MAX: usize = 1;
 const STEPS: usize = 2;
@@ -151,8 +152,13 @@ impl<T: Shared> Reserve<T> {
     fn back_step(&self, step: usize) -> Result<()> {
         let (from, bytes) = self.step_range(step);
         let offset = self.values.as_ptr() as usize - super::BASE + from;
-        let huge = self.huge && huge::back(offset)?;
-        if super::memfd() >= 0 && !huge {
+        let word = &self.account[STEPS + step];
+        let mut pages = Pages::Small;
+        if self.huge {
+            let Some(had) = huge::back(offset, || word.load(Acquire) != 0)? else { return Ok(()) };
+            pages = had;
+        }
+        if super::memfd() >= 0 && pages == Pages::Small {
             // SAFETY: a plain system call on the region's own descriptor; it adds memory and changes no byte.
             if unsafe { libc::fallocate(super::memfd(), 0, offset as i64, bytes as i64) } != 0 {
                 return Err(
@@ -160,9 +166,14 @@ impl<T: Shared> Reserve<T> {
                 );
             }
         }
-        if self.account[STEPS + step].swap(1, AcqRel) == 0 {
+        // Others may have come as far as this with the same step. The first counts its bytes.
+        let before = word.fetch_max(pages as u64, AcqRel);
+        if before == 0 {
             let backed = self.account[BACKED].fetch_add(bytes as u64, Relaxed) + bytes as u64;
             self.account[BACKED_MAX].fetch_max(backed, Relaxed);
+        }
+        if self.huge {
+            huge::count(before, pages);
         }
         Ok(())
     }
@@ -247,6 +258,13 @@ mod tests {
         assert_eq!(reserve.backed_bytes().0, 0);
     }
 
+    /// KiB of this process's shared memory that it has in huge pages before it.
+    fn mapped_kib() -> u64 {
+        let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+        let line = rollup.lines().find_map(|line| line.strip_prefix("ShmemPmdMapped:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+    }
+
     /// Each test has the one region; what is asked for stays off for the others.
     #[test]
     fn a_piece_lies_in_a_huge_page_and_keeps_what_was_in_it() {
@@ -262,24 +280,49 @@ mod tests {
         huge::init(crate::config::HugePages::Off);
         assert_eq!((reserve.bytes(), reserve.values.as_ptr() as usize % huge::PIECE), (6 << 20, 0));
         reserve.get(7).store(7, Relaxed);
-        let before = huge::usage();
+        let (before, mapped) = (huge::usage(), mapped_kib());
         huge::init(crate::config::HugePages::Try);
         reserve.back(0, 5 << 17).unwrap();
         huge::init(crate::config::HugePages::Off);
         assert_eq!((reserve.backed_bytes().0, reserve.get(7).load(Relaxed)), (6 << 20, 7));
         reserve.get((5 << 17) - 1).store(8, Relaxed);
         let after = huge::usage();
+        assert_eq!(after.bytes - before.bytes + (after.refused - before.refused) * huge::PIECE as u64, 6 << 20);
         // A machine whose memory is in pieces, or whose kernel is old, refuses.
-        if after.refused == before.refused {
-            assert_eq!(after.bytes - before.bytes, 6 << 20);
-            let map = std::fs::read_to_string("/proc/self/smaps").unwrap();
-            let mapped: u64 = map
-                .lines()
-                .filter_map(|line| {
-                    line.strip_prefix("ShmemPmdMapped:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
-                })
-                .sum();
-            assert_eq!(mapped, 6 << 10, "KiB that lie in huge pages, says the kernel");
+        if huge::are_granted(3) {
+            assert_eq!(after.refused, before.refused);
+            assert_eq!(mapped_kib() - mapped, 6 << 10, "KiB that lie in huge pages, says the kernel");
+        }
+    }
+
+    #[test]
+    fn many_who_back_the_same_pieces_at_once_count_each_once() {
+        const PIECES: usize = 24;
+        const PIECE_VALUES: usize = huge::PIECE / 8;
+        let _region = crate::region::test_region();
+        huge::init(crate::config::HugePages::Try);
+        let reserve = Reserve::<AtomicU64>::make_huge("test huge for many", PIECES * PIECE_VALUES);
+        let before = huge::usage();
+        let barrier = std::sync::Barrier::new(8);
+        let back_all = || {
+            for piece in 0..PIECES {
+                barrier.wait();
+                reserve.back(piece * PIECE_VALUES, 1).unwrap();
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(back_all))));
+        huge::init(crate::config::HugePages::Off);
+        let after = huge::usage();
+        let (bytes, refused) = (after.bytes - before.bytes, after.refused - before.refused);
+        let all = (PIECES * huge::PIECE) as u64;
+        assert_eq!(reserve.backed_bytes().0, all);
+        // One whom the system refused may be faster than one whom it did not.
+        assert!(
+            bytes <= all && bytes + refused * huge::PIECE as u64 >= all,
+            "{bytes} in huge pages, {refused} refused"
+        );
+        if huge::are_granted(PIECES) {
+            assert_eq!((bytes, refused), (all, 0));
         }
     }
 

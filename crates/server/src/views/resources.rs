@@ -51,7 +51,7 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     }
     let huge = region::huge::usage();
     row(rows, "huge pages", "bytes", huge.bytes, huge.bytes, huge.bytes, 0);
-    row(rows, "huge pages refused", "pages", huge.refused.into(), huge.refused.into(), huge.refused.into(), 0);
+    row(rows, "huge pages refused", "pages", huge.refused, huge.refused, huge.refused, 0);
     let (sessions, sessions_max) = session::counts();
     let slots = session::slots().len() as u64;
     row(rows, "session slots", "slots", slots, sessions.into(), sessions_max.into(), 0);
