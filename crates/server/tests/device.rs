@@ -222,11 +222,7 @@ fn a_flush_that_fails_stops_the_server_which_says_why() {
                 }
             };
             // The second row is in doubt, unless somebody was told that it is there.
-            assert!(
-                kept == 2 || kept == 1 && !(acknowledged && files == log),
-                "{}: {kept}",
-                machine.model.name()
-            );
+            assert!(kept == 2 || kept == 1 && !(acknowledged && files == log), "{}: {kept}", machine.model.name());
         }
         let end = Instant::now() + PATIENCE;
         while client.batch_execute("insert into t values (3, 'after') on conflict do nothing").is_err() {
