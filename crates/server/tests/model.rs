@@ -85,8 +85,8 @@ fn shape(model: Model) {
     server.stop();
 }
 
-/// Bytes in huge pages and how many were refused, says the view; and how many KiB of them the session's process has before it, says the
-/// kernel. Asked after some thousand rows were written and read.
+/// How many huge pages there are and how many were refused, says the view; and how many KiB of them the session's process has before it,
+/// says the kernel. Asked after some thousand rows were written and read.
 fn huge_pages(server: &Server) -> (i64, i64, u64) {
     let mut client = server.connect();
     client
@@ -95,15 +95,16 @@ fn huge_pages(server: &Server) -> (i64, i64, u64) {
         )
         .unwrap();
     assert_eq!(client.query_one("select count(*) from wide", &[]).unwrap().get::<_, i64>(0), 4000);
+    // In pieces: as bytes they would count twice for whoever adds up bytes.
     let mut used = |name: &str| {
-        let text = "select num_active from gearbox.resources where name = $1";
+        let text = "select num_active from gearbox.resources where name = $1 and unit = 'pages'";
         client.query_one(text, &[&name]).unwrap().get::<_, i64>(0)
     };
-    let (bytes, refused) = (used("huge pages"), used("huge pages refused"));
+    let (pages, refused) = (used("huge pages"), used("huge pages refused"));
     let (pid, _) = places(&mut client, "select os_pid, os_tid from gearbox.sessions where pid = pg_backend_pid()")[0];
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let line = rollup.lines().find_map(|line| line.strip_prefix("ShmemPmdMapped:")).expect("the kernel counts them");
-    (bytes, refused, line.trim().trim_end_matches(" kB").parse().unwrap())
+    (pages, refused, line.trim().trim_end_matches(" kB").parse().unwrap())
 }
 
 #[test]
@@ -114,15 +115,15 @@ fn pages_are_huge_where_they_are_granted() {
         let name = model.name();
         let start = |word: &str| Server::start_with(model, false, &["--huge-pages", word, "--shared-buffers", "16MB"]);
         let server = start("try");
-        let (bytes, refused, mapped) = huge_pages(&server);
+        let (pages, refused, mapped) = huge_pages(&server);
         server.stop();
         // Where memory is in pieces, or the kernel is old, there are none: that is shown below.
         if refused == 0 {
-            assert!(bytes >= 4 << 20, "{name}: rows of 4 MiB are in the pool, and {bytes} bytes in huge pages");
+            assert!(pages >= 2, "{name}: rows of 4 MiB are in the pool, and {pages} huge pages");
             assert!(mapped >= 2 << 10, "{name}: {mapped} KiB are mapped as huge pages");
             let server = start("on");
-            let (bytes, refused, mapped) = huge_pages(&server);
-            assert_eq!((bytes, refused), (16 << 20, 0), "{name}: all of the pool");
+            let (pages, refused, mapped) = huge_pages(&server);
+            assert_eq!((pages, refused), (8, 0), "{name}: all of the pool");
             assert!(mapped >= 2 << 10, "{name}: {mapped} KiB are mapped as huge pages");
             server.stop();
         }
@@ -132,10 +133,10 @@ fn pages_are_huge_where_they_are_granted() {
 
         forbid(true);
         let mut server = start("try");
-        let (bytes, refused, mapped) = huge_pages(&server);
+        let (pages, refused, mapped) = huge_pages(&server);
         assert!(
-            bytes == 0 && refused > 0 && mapped == 0,
-            "{name}: {bytes} bytes, {refused} refused, {mapped} KiB mapped"
+            pages == 0 && refused > 0 && mapped == 0,
+            "{name}: {pages} pages, {refused} refused, {mapped} KiB mapped"
         );
         server.shut_down();
         let told =

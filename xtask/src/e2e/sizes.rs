@@ -19,7 +19,8 @@ use std::time::Duration;
 const PAGES: i64 = 4;
 /// What a table that is added to may take ahead: a page for each of eight targets, and sixteen at a time.
 const PAGES_AHEAD: i64 = 24;
-/// The transaction map has a segment of half a mebibyte for the transactions of the moment, and sometimes one more.
+/// The transaction map has a segment of half a mebibyte for the transactions of the moment, and sometimes one more. The buffer pool, which
+/// takes memory in pieces of two, adds nothing: filling the tables has filled it before the first look.
 const REGION_BYTES: i64 = 1 << 20;
 const SEGMENT_BYTES: i64 = 16 << 20;
 /// What allocators and page tables of a server's processes may take more, beside a twentieth.

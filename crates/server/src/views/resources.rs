@@ -1,5 +1,7 @@
 //! `gearbox.resources`: what there is of memory and slots, who has it, the most that was ever used, and reuse. After a
 //! load has gone and caches are flushed, use is what it was before.
+//!
+//! Rows whose unit is `bytes` can be added up, but for `region heap`, which is the sum of its owners: no other two are of the same memory.
 
 use super::{INT8, TEXT, column};
 use base::Result;
@@ -49,8 +51,10 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for table in region::tables() {
         row(rows, table.name, "bytes", table.bytes, table.backed.0, table.backed.1, 0);
     }
+    // Pieces and not bytes: whoever adds up bytes has these already, in the rows of the tables that lie in them.
     let huge = region::huge::usage();
-    row(rows, "huge pages", "bytes", huge.bytes, huge.bytes, huge.bytes, 0);
+    let had = huge.bytes / region::huge::PIECE as u64;
+    row(rows, "huge pages", "pages", had, had, had, 0);
     row(rows, "huge pages refused", "pages", huge.refused, huge.refused, huge.refused, 0);
     let (sessions, sessions_max) = session::counts();
     let slots = session::slots().len() as u64;
