@@ -78,7 +78,7 @@ impl<T: Shared> Reserve<T> {
     }
 
     /// The same in huge pages, if they are asked for and can be had ([`huge`]): for what every session uses from end to end and nobody
-    /// gives back. What needs less than half a huge page is not worth one.
+    /// gives back. What needs less than half a huge page is not worth one, not even if they are demanded; the buffer pool always is.
     pub fn make_huge(name: &'static str, count: usize) -> Reserve<T> {
         let bytes = count * size_of::<T>();
         if !huge::asked() || bytes < huge::PIECE / 2 {

@@ -68,6 +68,8 @@ const _: () = assert!(FRAME_BYTES == PAGE_SIZE);
 
 /// The smallest pool, in frames: enough for a few sessions that hold what one may hold.
 pub const FRAMES_MIN: usize = 128;
+// A smaller one would be made of small pages also where huge ones are demanded (`Reserve::make_huge`), and the server would start.
+const _: () = assert!(FRAMES_MIN * PAGE_SIZE >= huge::PIECE / 2);
 
 kernel::shared! {
     struct PoolShared {
