@@ -22,7 +22,7 @@ mod background;
 mod messages;
 mod reaper;
 
-use crate::config::{Config, EngineKind, Sessions};
+use crate::config::{Config, EngineKind, HugePages, Sessions};
 use crate::net::{self, Keeper};
 use crate::session::Service;
 use crate::{engine, hosting, io, region, session, sync, wait};
@@ -91,13 +91,25 @@ pub(crate) fn make_kernel(config: &Config, backing: region::Backing) -> Result<(
     // Leaked: once for a server, once for each start of a simulated one.
     CONFIG.store(Box::into_raw(Box::new(config.clone())), Release);
     region::create(backing, config.region_bytes_max)?;
-    region::huge::init(config.huge_pages);
+    region::huge::init(huge_pages(config));
     sync::init();
     session::init(config);
     engine::init(config);
     hosting::group::init(config);
     io::init(config);
     Ok(())
+}
+
+/// What is asked for of huge pages. A restart after a death does not insist on them: nothing is reserved, so the memory may be in pieces by
+/// now, and whether a server recovers must not depend on that.
+fn huge_pages(config: &Config) -> HugePages {
+    if config.huge_pages == HugePages::On && restarts() > 0 {
+        say(
+            "huge_pages is \"on\", but to recover comes first: this restart takes them as far as the system grants them",
+        );
+        return HugePages::Try;
+    }
+    config.huge_pages
 }
 
 /// True if hosts are processes with one engine each.

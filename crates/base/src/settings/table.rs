@@ -294,6 +294,8 @@ settings! {
     /// refuses to start. Nothing has to be reserved for them, as it has for PostgreSQL: they are put together by the kernel (Linux 6.1).
     /// `gearbox.resources` says how many pieces of 2 MiB were put in huge pages, and how many in small ones, because the kernel refused or
     /// had refused so often that it was not asked any more. What the kernel does to them later, swapping and splitting, is not seen there.
+    ///
+    /// A restart after a crash takes `on` for `try`, because recovering is more urgent; the log says so.
     HugePages "huge_pages": Memory, Start, one_of(&choice::HUGE_PAGES, "try");
 
     /// How much memory one sort or hash table may use before it writes to files.
