@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `engines_are_what_the_model_says` | process engines are processes, thread engines threads, and fibers share one |
 //! | `a_session_goes_on_elsewhere` | an open transaction, a prepared statement and an open portal move between engines |
-//! | `pages_are_huge_where_they_are_granted` | the buffer pool's memory is what `huge_pages` says, as the kernel sees it |
+//! | `pages_are_huge_where_they_are_granted` | the buffer pool's memory is what `huge_pages` says, as the kernel sees it, also where many fill it at once |
 
 mod support;
 
 use postgres::Client;
 use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use support::server::{MODELS, Model, Server};
 
@@ -85,65 +87,135 @@ fn shape(model: Model) {
     server.stop();
 }
 
-/// How many huge pages there are and how many were refused, says the view; and how many KiB of them the session's process has before it,
-/// says the kernel. Asked after some thousand rows were written and read.
-fn huge_pages(server: &Server) -> (i64, i64, u64) {
+/// Clients that fill an empty pool at once.
+const FILLERS: usize = 8;
+/// What there is room for in the pool, in huge pages, and how many are filled at least: each client has rows of two mebibytes.
+const POOL_PIECES: i64 = 16;
+const FILLED_PIECES: i64 = 8;
+
+/// What a server says of its huge pages, and what the kernel says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct HugePages {
+    /// Pieces in huge pages.
+    had: i64,
+    /// Pieces in small ones.
+    refused: i64,
+    /// Pieces that memory backs in the buffer pool, the only table here that is large enough for them.
+    backed: i64,
+    /// KiB of them that the session's process has before it, says the kernel.
+    mapped_kib: u64,
+}
+
+/// Asked after many sessions have filled the pool.
+fn huge_pages(server: &Server) -> HugePages {
+    let all_are_there = Barrier::new(FILLERS);
+    std::thread::scope(|scope| {
+        for filler in 0..FILLERS {
+            let all_are_there = &all_are_there;
+            scope.spawn(move || {
+                let mut client = server.connect();
+                client.batch_execute(&format!("create table wide{filler} (t text)")).unwrap();
+                all_are_there.wait();
+                let rows = format!("insert into wide{filler} select repeat('x', 1000) from generate_series(1, 2000)");
+                client.batch_execute(&rows).unwrap();
+            });
+        }
+    });
     let mut client = server.connect();
-    client
-        .batch_execute(
-            "create table wide (t text); insert into wide select repeat('x', 1000) from generate_series(1, 4000)",
-        )
-        .unwrap();
-    assert_eq!(client.query_one("select count(*) from wide", &[]).unwrap().get::<_, i64>(0), 4000);
-    // In pieces: as bytes they would count twice for whoever adds up bytes.
-    let mut used = |name: &str| {
-        let text = "select num_active from gearbox.resources where name = $1 and unit = 'pages'";
-        client.query_one(text, &[&name]).unwrap().get::<_, i64>(0)
+    for filler in 0..FILLERS {
+        let rows = client.query_one(&format!("select count(*) from wide{filler}"), &[]).unwrap();
+        assert_eq!(rows.get::<_, i64>(0), 2000);
+    }
+    counted(&mut client)
+}
+
+fn counted(client: &mut Client) -> HugePages {
+    let mut used = |name: &str, unit: &str| {
+        // The heap's memory has owners of the same names, which may have as much as all of the heap.
+        let text = "select num_active from gearbox.resources where name = $1 and unit = $2 and total < 68719476736";
+        client.query_one(text, &[&name, &unit]).unwrap().get::<_, i64>(0)
     };
-    let (pages, refused) = (used("huge pages"), used("huge pages refused"));
-    let (pid, _) = places(&mut client, "select os_pid, os_tid from gearbox.sessions where pid = pg_backend_pid()")[0];
+    // In pieces: as bytes they would count twice for whoever adds up bytes.
+    let (had, refused) = (used("huge pages", "pages"), used("huge pages refused", "pages"));
+    let backed = used("buffer pool", "bytes") / (2 << 20);
+    let (pid, _) = places(client, "select os_pid, os_tid from gearbox.sessions where pid = pg_backend_pid()")[0];
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let line = rollup.lines().find_map(|line| line.strip_prefix("ShmemPmdMapped:")).expect("the kernel counts them");
-    (pages, refused, line.trim().trim_end_matches(" kB").parse().unwrap())
+    HugePages { had, refused, backed, mapped_kib: line.trim().trim_end_matches(" kB").parse().unwrap() }
 }
 
 #[test]
 fn pages_are_huge_where_they_are_granted() {
+    // Found out by the test: what the server says of a refusal may be wrong.
+    let granted = kernel::region::huge::are_granted(2 * POOL_PIECES as usize);
     // Forbidden to this process and to what it starts; other tests here do not mind.
     let forbid = |forbidden| rustix::thread::disable_transparent_huge_pages(forbidden).unwrap();
     for model in MODELS {
         let name = model.name();
-        let start = |word: &str| Server::start_with(model, false, &["--huge-pages", word, "--shared-buffers", "16MB"]);
+        let start = |word: &str| Server::start_with(model, false, &["--huge-pages", word, "--shared-buffers", "32MB"]);
         let server = start("try");
-        let (pages, refused, mapped) = huge_pages(&server);
+        let pages = huge_pages(&server);
         server.stop();
-        // Where memory is in pieces, or the kernel is old, there are none: that is shown below.
-        if refused == 0 {
-            assert!(pages >= 2, "{name}: rows of 4 MiB are in the pool, and {pages} huge pages");
-            assert!(mapped >= 2 << 10, "{name}: {mapped} KiB are mapped as huge pages");
+        assert!(pages.backed >= FILLED_PIECES && pages.had <= pages.backed, "{name}: {pages:?}");
+        if granted {
+            assert_eq!((pages.had, pages.refused), (pages.backed, 0), "{name}: {pages:?}");
+            assert!(pages.mapped_kib >= 2 << 10, "{name}: {pages:?}");
             let server = start("on");
-            let (pages, refused, mapped) = huge_pages(&server);
-            assert_eq!((pages, refused), (8, 0), "{name}: all of the pool");
-            assert!(mapped >= 2 << 10, "{name}: {mapped} KiB are mapped as huge pages");
+            let pages = huge_pages(&server);
+            assert_eq!((pages.had, pages.refused, pages.backed), (POOL_PIECES, 0, POOL_PIECES), "{name}: {pages:?}");
+            assert!(pages.mapped_kib >= 2 << 10, "{name}: {pages:?}");
             server.stop();
+            restarts_without_insisting(model);
         }
         let server = start("off");
-        assert_eq!(huge_pages(&server), (0, 0, 0), "{name}");
+        let pages = huge_pages(&server);
+        assert_eq!((pages.had, pages.refused, pages.mapped_kib), (0, 0, 0), "{name}");
         server.stop();
 
         forbid(true);
         let mut server = start("try");
-        let (pages, refused, mapped) = huge_pages(&server);
-        assert!(
-            pages == 0 && refused > 0 && mapped == 0,
-            "{name}: {pages} pages, {refused} refused, {mapped} KiB mapped"
-        );
+        let pages = huge_pages(&server);
+        assert_eq!((pages.had, pages.refused, pages.mapped_kib), (0, pages.backed, 0), "{name}: {pages:?}");
         server.shut_down();
+        // The smallest pool as well.
+        let least = ["--huge-pages", "on", "--shared-buffers", "128kB"];
         let told =
-            server.refused_start(&["--engine", model.engine, "--sessions", model.sessions, "--huge-pages", "on"]);
-        forbid(false);
+            server.refused_start(&[&["--engine", model.engine, "--sessions", model.sessions], &least[..]].concat());
         assert!(told.contains("the system refuses huge pages") && told.contains("Hint:"), "{name}: {told}");
+        forbid(false);
     }
+}
+
+/// `on` does not keep a server from recovering: a restart after a death takes huge pages as they come.
+fn restarts_without_insisting(model: Model) {
+    let name = model.name();
+    let data = std::env::temp_dir().join(format!("gearbox-insists-{}-{}", std::process::id(), name.replace('/', "-")));
+    let log = data.with_extension("log");
+    let mut server = Server::on(data.clone(), log.clone(), model, &["--huge-pages", "on", "--shared-buffers", "32MB"]);
+    server.start_again();
+    let mut client = server.connect();
+    assert_eq!(counted(&mut client).had, POOL_PIECES, "{name}: all of them are there from the start");
+    let (pid, _) = places(&mut client, "select os_pid, os_tid from gearbox.sessions where pid = pg_backend_pid()")[0];
+    // As a panic in a critical section ends it.
+    assert!(Command::new("kill").args(["-ABRT", &pid.to_string()]).status().unwrap().success());
+    let end = Instant::now() + Duration::from_secs(20);
+    while !server.said().contains("this restart takes them as far as the system grants them") {
+        assert!(Instant::now() < end, "{name}: {}", server.said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut client = loop {
+        match server.log_in("postgres", "", "postgres") {
+            Ok(client) => break client,
+            Err(error) => assert!(Instant::now() < end, "{name}: {error}\n{}", server.said()),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    client.batch_execute("create table little (id int); insert into little values (1)").unwrap();
+    let pages = counted(&mut client);
+    assert!(pages.had > 0 && pages.had < POOL_PIECES, "{name}: they are taken as the pool fills: {pages:?}");
+    server.stop();
+    std::fs::remove_dir_all(data).unwrap();
+    std::fs::remove_file(log).unwrap();
 }
 
 #[test]
