@@ -47,12 +47,7 @@ impl Process {
     /// Its memory, where a page that so many processes have counts by its part; none if it is gone. Without what is mapped from files:
     /// that is the program itself, of which a server has half while another one runs.
     pub fn proportional_bytes(&self) -> Option<u64> {
-        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?;
-        let bytes = |name: &str| {
-            let kib = text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?;
-            Some(kib.parse::<u64>().ok()? * 1024)
-        };
-        Some(bytes("Pss_Anon:")? + bytes("Pss_Shmem:")?)
+        proportional(&std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?)
     }
 
     fn marked(&self, mark: &str) -> bool {
@@ -60,6 +55,15 @@ impl Process {
         let environment = std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
         environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes())
     }
+}
+
+/// None if the kernel does not say: old ones do not.
+fn proportional(rollup: &str) -> Option<u64> {
+    let bytes = |name: &str| {
+        let kib = rollup.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?;
+        Some(kib.parse::<u64>().ok()? * 1024)
+    };
+    Some(bytes("Pss_Anon:")? + bytes("Pss_Shmem:")?)
 }
 
 fn numbers_in(folder: &str) -> Vec<u32> {
@@ -194,6 +198,15 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(marked.iter().map(|p| p.pid).collect::<Vec<_>>(), [child.id()]);
         assert!(members_marked(child.id(), "mark-test").is_empty());
+    }
+
+    #[test]
+    fn what_a_process_has_is_read_from_its_rollup() {
+        let rollup =
+            "55d0-7ffe ---p 00000000 00:00 0 [rollup]\nPss: 40 kB\nPss_Anon: 8 kB\nPss_File: 20 kB\nPss_Shmem: 12 kB\n";
+        assert_eq!(proportional(rollup), Some(20 << 10));
+        assert_eq!(proportional("Pss: 40 kB\n"), None);
+        assert!(all().iter().find(|process| process.pid == std::process::id()).unwrap().proportional_bytes() > Some(0));
     }
 
     #[test]

@@ -112,8 +112,16 @@ pub fn sizes(server: &ServerUnderTest, client: &mut Client) -> Outcome<Sizes> {
         // A segment may be renamed between the two calls: it is counted by its new name.
         log += bytes(&entry.path()).unwrap_or(0);
     }
-    let processes = server.processes().iter().filter_map(|process| process.proportional_bytes()).sum::<u64>() as i64;
+    let processes = sum(server.processes().iter().map(|process| process.proportional_bytes()))?;
     Ok(Sizes { relations, history_rows, log, region: by_owner.values().sum(), owners: by_owner, processes })
+}
+
+/// Of those that say it: the others may have ended. A server without memory is one of which nothing is known.
+fn sum(processes: impl Iterator<Item = Option<u64>>) -> Outcome<i64> {
+    match processes.flatten().sum::<u64>() {
+        0 => Err("the system does not say what the server's processes have (Pss_Anon and Pss_Shmem in /proc/PID/smaps_rollup)".into()),
+        bytes => Ok(bytes as i64),
+    }
 }
 
 fn bytes(path: &std::path::Path) -> Outcome<i64> {
@@ -207,6 +215,13 @@ mod tests {
         assert_eq!(with(|sizes| sizes.region += REGION_BYTES + 1).len(), 1);
         assert!(with(|sizes| sizes.processes += 27 << 20).is_empty());
         assert_eq!(with(|sizes| sizes.processes += 29 << 20).len(), 1);
+    }
+
+    #[test]
+    fn processes_of_which_nothing_is_known_are_no_small_server() {
+        assert_eq!(sum([Some(5), None, Some(6)].into_iter()), Ok(11));
+        assert!(sum([None, None].into_iter()).is_err());
+        assert!(sum(std::iter::empty()).is_err());
     }
 
     #[test]
