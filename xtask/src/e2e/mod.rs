@@ -9,6 +9,12 @@
 //! | `matrix` | each scenario in full in the six models, then under each wait primitive and each I/O method |
 //! | `torture` | scenarios and combinations drawn at random until the time is over; the seed repeats the draw |
 //!
+//! Rules
+//! 1. `e2e` runs scenarios in as many *lanes* as there are CPUs, threads that each take the next one: most of a scenario is waiting. The other
+//!    tiers have one lane.
+//! 2. After the first that fails none begins; what runs in other lanes is seen through. A scenario that panics has failed.
+//! 3. A failure says which command repeats it.
+//!
 //! A scenario knows nothing of the model it runs in, because what holds in one holds in all. The exception asks
 //! `/proc` whether the model is what its name says.
 
@@ -97,7 +103,7 @@ pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
             runs.push((scenario, settings, if full { Effort::FULL } else { Effort::SHORT }));
         }
     }
-    // A check has little time, and most of a scenario is waiting; a matrix makes semaphores, and looks for those left behind.
+    // A check has little time; a matrix makes semaphores, and looks for those left behind.
     let lanes = if tier == Tier::Check { machine::cpus() } else { 1 };
     in_lanes(lanes, &runs, |&(scenario, settings, effort)| {
         one(&binary, scenario, settings, effort)
@@ -105,7 +111,7 @@ pub fn run(mut args: Args, tier: Tier) -> Outcome<()> {
     })
 }
 
-/// Does all of them, so many at once, up to the first that fails.
+/// Does all of them, so many at once, up to the first that fails. `each` does not panic: that would end a lane without a word to the others.
 fn in_lanes<T: Sync>(lanes: usize, all: &[T], each: impl Fn(&T) -> Outcome<()> + Sync) -> Outcome<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let lane = || {
@@ -150,7 +156,7 @@ pub fn torture(mut args: Args) -> Outcome<()> {
 fn one(binary: &Path, scenario: &Scenario, settings: Settings, effort: Effort) -> Outcome<()> {
     let began = Instant::now();
     let launch = Launch { program: binary, subcommand: scenario.subcommand, settings, cpus: None };
-    let outcome = ServerUnderTest::start(&launch).and_then(|server| (scenario.run)(server, effort));
+    let outcome = caught(|| ServerUnderTest::start(&launch).and_then(|server| (scenario.run)(server, effort)));
     let verdict = if outcome.is_ok() { "ok" } else { "FAILED" };
     println!(
         "e2e {:<28} {:<32} {verdict} ({:.1} s)",
@@ -159,6 +165,14 @@ fn one(binary: &Path, scenario: &Scenario, settings: Settings, effort: Effort) -
         began.elapsed().as_secs_f64()
     );
     outcome.map_err(|text| format!("{} in {settings}: {text}", scenario.name))
+}
+
+/// A panic is a failure like any other: rule 2. Whatever it left half done is the scenario's own.
+fn caught(run: impl FnOnce() -> Outcome<()>) -> Outcome<()> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        Err(format!("panicked: {}", text.unwrap_or("without a word")))
+    })
 }
 
 fn chosen(all: Vec<Scenario>, names: &[String]) -> Outcome<Vec<Scenario>> {
@@ -225,6 +239,26 @@ mod tests {
         assert_eq!(first, all[..50]);
         assert_eq!(in_lanes(1, &all, each), Err("fifty".to_string()));
         assert_eq!(*done.lock().unwrap(), all[..51]);
+    }
+
+    #[test]
+    fn no_lane_begins_after_a_failure_in_another() {
+        type Each = fn(u32) -> Outcome<()>;
+        let all: Vec<u32> = (0..100).collect();
+        let fails: [(Each, &str); 2] =
+            [(|one| Err(format!("number {one}")), "number"), (|one| panic!("number {one}"), "panicked: number")];
+        for (fail, text) in fails {
+            let done = Mutex::new(Vec::new());
+            let outcome = in_lanes(3, &all, |&one| {
+                done.lock().unwrap().push(one);
+                caught(|| if one < 50 { Ok(()) } else { fail(one) })
+            });
+            let mut done = done.into_inner().unwrap();
+            done.sort_unstable();
+            // Each lane may have begun one that fails before it heard of another's failure.
+            assert!((51..=53).contains(&done.len()) && done == all[..done.len()], "{done:?}");
+            assert!(outcome.as_ref().is_err_and(|told| told.starts_with(text)), "{outcome:?}");
+        }
     }
 
     #[test]
