@@ -33,6 +33,7 @@ bugs! {
     "lock.freed_early" "a row's lock ends before its transaction";
     "buffer.write_before_log" "a page is written before its log record";
     "recovery.skip_torn_check" "recovery trusts pages that were half written";
+    "recovery.late_change" "a change of a page that recovery has put off is made after its file has gone, or was cut";
     "txn.snapshot_too_new" "a snapshot sees commits that come after it";
     "txn.asked_twice" "a transaction that ends between two looks at its status is taken for committed";
     "checkpoint.redo_too_late" "a checkpoint forgets a dirty page";

@@ -67,7 +67,7 @@ pub mod vacuum;
 pub mod wal;
 
 pub use buffer::{PageMut, PageRef, Pinned, Pool, ScanRing};
-pub use recovery::Recovered;
+pub use recovery::{Recovered, Took};
 pub use txn::finish::Durability;
 pub use txn::{Snapshot, Transactions};
 pub use wal::{Room, Wal};
@@ -97,6 +97,8 @@ pub struct Config {
     pub max_wal_size: u64,
     /// How long a session waits for a lock before it looks for a deadlock (`deadlock_timeout`), in milliseconds.
     pub deadlock_timeout_ms: u64,
+    /// Memory for what recovery puts off (`maintenance_work_mem`), in bytes.
+    pub maintenance_work_mem: u64,
 }
 
 impl Default for Config {
@@ -108,6 +110,7 @@ impl Default for Config {
             min_wal_size: 80 << 20,
             max_wal_size: 1 << 30,
             deadlock_timeout_ms: 50,
+            maintenance_work_mem: 64 << 20,
         }
     }
 }
@@ -134,6 +137,7 @@ pub struct Storage {
     pub counters: Counters,
     checkpoints: &'static CheckpointShared,
     pending: Pending,
+    maintenance_work_mem: u64,
 }
 
 impl Storage {
@@ -149,6 +153,7 @@ impl Storage {
             counters: Counters::make(wal),
             checkpoints: region::single("checkpoints"),
             pending: Pending::make(),
+            maintenance_work_mem: config.maintenance_work_mem,
         }));
         storage.set_limits(config);
         Ok(storage)

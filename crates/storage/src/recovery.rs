@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Redo reads the log from the checkpoint's redo position to its end. A record that changes pages is applied to each page whose LSN
-//! is below the record's end, through the buffer pool, by the code that made the change in the first place. Commits and
-//! aborts go into the transaction map; files are made, cut and removed.
+//! is below the record's end, through the buffer pool, by the code that made the change in the first place: not at once, but
+//! together with many others, page by page ([`batch`]). Commits and aborts go into the transaction map; files are made, cut and removed.
 //!
 //! Rules
 //! 1. Redo may stop anywhere and begin again: pages say by their LSN what they have, everything else is a step that can be repeated.
@@ -29,13 +29,12 @@
 //! 7. An end of the log behind which the log goes on is damage, and ends the start with an error: commits that were acknowledged
 //!    would be gone, and pages have changes that the log would not know.
 //!
-//! Pages that come soon are read ahead ([`ahead`]).
-//!
 //! What this does not do: undo. Versions of aborted transactions are invisible and are pruned later.
 
-mod ahead;
+mod batch;
 
 use crate::Storage;
+use crate::buffer::Pinned;
 use crate::checkpoint::Pace;
 use crate::control::{Control, State};
 use crate::counter::{FIRST_OID, FIRST_REL};
@@ -47,10 +46,17 @@ use crate::wal::FIRST_LSN;
 use crate::wal::reader::Reader;
 use crate::wal::record::{Body, Checkpoint, RawRecord, Record};
 use crate::{file, page};
-use ahead::Ahead;
 use base::{Error, Kind as ErrorKind, Lsn, PageId, RelId, Result, Xid, sqlstate};
+use batch::{Batch, Change};
+use kernel::clock::{self, Nanos};
 use kernel::io::{self, FileName, Kind};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Pages whose reads are on their way at once, ahead of redo.
+const READ_AHEAD: usize = 32;
+/// Those may have this part of the pool.
+const POOL_PART: usize = 8;
 
 /// What a start found and did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -73,10 +79,38 @@ pub struct Recovered {
     pub read_ahead: u64,
     /// Transactions that the crash ended.
     pub aborted: u64,
+    /// Where redo began.
+    pub begin: Lsn,
     /// The end of the log.
     pub end: Lsn,
+    /// How long each step took.
+    pub took: Took,
     /// The newest state of each sequence that the log names.
     pub sequences: BTreeMap<u32, (i64, bool)>,
+}
+
+/// How long the steps of a recovery took, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Took {
+    /// Torn pages were looked for, and the log was flushed.
+    pub repair: Nanos,
+    /// The log was read, and changes were made again.
+    pub redo: Nanos,
+    /// The checkpoint at the end.
+    pub checkpoint: Nanos,
+}
+
+impl fmt::Display for Recovered {
+    /// What whoever runs the server is told of a recovery.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Took { repair, redo, checkpoint } = self.took;
+        let ms = |ns: Nanos| ns / 1_000_000;
+        write!(f, "recovered in {} ms ({} repair, {} redo, ", ms(repair + redo + checkpoint), ms(repair), ms(redo))?;
+        write!(f, "{} checkpoint): {} KB of log, ", ms(checkpoint), self.end.0.saturating_sub(self.begin.0) >> 10)?;
+        write!(f, "{} to {}, {} records; ", self.begin, self.end, self.records)?;
+        write!(f, "{} changes of pages made again, {} pages read ahead, ", self.applied, self.read_ahead)?;
+        write!(f, "{} torn pages repaired; {} transactions had not ended", self.repaired, self.aborted)
+    }
 }
 
 impl Storage {
@@ -130,7 +164,8 @@ impl Storage {
     fn recover_from(&'static self, control: Control) -> Result<Recovered> {
         let clean = control.state == State::Stopped;
         let epoch = control.epoch + 1;
-        let mut found = Recovered { clean, epoch, database: control.database, ..Recovered::default() };
+        let (database, begin, began) = (control.database, control.redo, clock::now());
+        let mut found = Recovered { clean, epoch, database, begin, ..Recovered::default() };
         if !clean && !kernel::fault::planted("recovery.skip_torn_check") {
             found.repaired = double_write::repair()?;
         }
@@ -140,12 +175,11 @@ impl Storage {
         kernel::fault::point("recovery.begin");
         // Rule 6.
         self.wal.flush_files(control.redo)?;
+        let repaired_at = clock::now();
         let mut redo = Redo::begin(self, &control)?;
         let mut reader = Reader::new(control.redo)?;
-        let mut ahead = Ahead::new(self.pool);
         while let Some(raw) = reader.next()? {
             redo.take(&raw)?;
-            ahead.look(&reader, self.pool);
         }
         let end = reader.position();
         if end <= control.checkpoint {
@@ -161,13 +195,15 @@ impl Storage {
         let last_block = reader.last_block()?.to_vec();
         reader.require_end(self.wal.ring_bytes())?;
         redo.finish(&mut found)?;
-        found.read_ahead = ahead.issued();
         found.end = end;
         self.wal.survey(end)?;
         self.wal.open(end, &last_block, epoch);
         self.checkpoints.open(control.database, control.redo);
         kernel::fault::point("recovery.end");
+        let redone_at = clock::now();
         self.make_checkpoint(Pace::Fast)?;
+        let checkpoint = clock::now() - redone_at;
+        found.took = Took { repair: repaired_at - began, redo: redone_at - repaired_at, checkpoint };
         Ok(found)
     }
 }
@@ -189,8 +225,11 @@ struct Redo {
     running: BTreeSet<Xid>,
     /// Relations that were made by transactions whose end has not been seen.
     made: BTreeMap<RelId, Xid>,
+    /// Changes of pages that are put off.
+    batch: Batch,
     records: u64,
     applied: u64,
+    read_ahead: u64,
     sequences: BTreeMap<u32, (i64, bool)>,
 }
 
@@ -230,8 +269,10 @@ impl Redo {
             cut: BTreeMap::new(),
             running: checkpoint.running.iter().copied().collect(),
             made: BTreeMap::new(),
+            batch: Batch::new(storage.maintenance_work_mem),
             records: 0,
             applied: 0,
+            read_ahead: 0,
             sequences: BTreeMap::new(),
         })
     }
@@ -244,6 +285,9 @@ impl Redo {
         let record = raw.decode()?;
         self.records += 1;
         self.know(record.xid)?;
+        if changes_files(&record) && !kernel::fault::planted("recovery.late_change") {
+            self.change_pages()?;
+        }
         match &record.body {
             Body::Commit(commit) => {
                 for xid in commit.subxids.iter().copied().chain([record.xid]) {
@@ -295,7 +339,12 @@ impl Redo {
                 self.sequences.insert(advance.sequence, (advance.value, advance.called));
             }
             Body::Filler(_) | Body::Checkpoint(_) => {}
-            _ => self.change_pages(&record, raw)?,
+            _ => {
+                self.batch.put(raw, &record.pages());
+                if self.batch.is_full() {
+                    self.change_pages()?;
+                }
+            }
         }
         Ok(())
     }
@@ -335,62 +384,108 @@ impl Redo {
         }
     }
 
-    fn change_pages(&mut self, record: &Record<'_>, raw: &RawRecord<'_>) -> Result<()> {
-        for (nth, page) in record.pages().iter().enumerate() {
-            if self.is_there(page.id.rel, raw.lsn)? {
-                self.change_page(record, raw, nth, page.id, page.fresh)?;
+    /// Makes the changes that were put off.
+    fn change_pages(&mut self) -> Result<()> {
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.sort();
+        self.change_pages_of(&batch)?;
+        batch.clear();
+        self.batch = batch;
+        Ok(())
+    }
+
+    /// Makes the changes of a batch, with reads of the pages that come next on their way.
+    fn change_pages_of(&mut self, batch: &Batch) -> Result<()> {
+        let pool = self.storage.pool;
+        let most = READ_AHEAD.min(pool.usage().frames as usize / POOL_PART).max(1);
+        let mut wanted = Vec::with_capacity(most);
+        let mut ahead = batch.pages();
+        // Pages that redo has not come to yet, though they were looked at.
+        let mut looked_at = 0;
+        for changes in batch.pages() {
+            if looked_at <= most / 2 {
+                wanted.clear();
+                for changes in ahead.by_ref().take(most - looked_at) {
+                    looked_at += 1;
+                    if self.is_to_be_read(batch, changes)? {
+                        wanted.push(changes[0].page);
+                    }
+                }
+                self.read_ahead += pool.prefetch(&wanted) as u64;
+            }
+            looked_at -= 1;
+            if self.is_there(changes[0].page.rel, batch.record(&changes[0]).lsn)? {
+                self.change_page(batch, changes)?;
             }
         }
         Ok(())
     }
 
-    fn change_page(
-        &mut self,
-        record: &Record<'_>,
-        raw: &RawRecord<'_>,
-        nth: usize,
-        id: PageId,
-        fresh: bool,
-    ) -> Result<()> {
-        let pool = self.storage.pool;
-        pool.files().restore_block(id.rel, id.block)?;
-        let pinned = match fresh {
-            true => pool.pin_fresh(id)?,
-            false => match pool.pin(id) {
-                Ok(pinned) => pinned,
+    /// Whether a page has bytes that redo will ask for.
+    fn is_to_be_read(&mut self, batch: &Batch, changes: &[Change]) -> Result<bool> {
+        let first = &changes[0];
+        if first.fresh || !self.is_there(first.page.rel, batch.record(first).lsn)? {
+            return Ok(false);
+        }
+        let row = self.storage.pool.files().find(first.page.rel);
+        Ok(row.is_some_and(|row| first.page.block < row.blocks()))
+    }
+
+    /// Makes changes of one page.
+    fn change_page(&mut self, batch: &Batch, changes: &[Change]) -> Result<()> {
+        let id = changes[0].page;
+        self.storage.pool.files().restore_block(id.rel, id.block)?;
+        let Some((pinned, changes)) = self.pin(batch, changes)? else { return Ok(()) };
+        let mut page = pinned.write();
+        for change in changes {
+            if header::lsn(&page) >= batch.end(change) {
+                continue;
+            }
+            let raw = batch.record(change);
+            let record = raw.decode()?;
+            if !change.fresh && header::is_new(&page) && self.cut.get(&id.rel).is_some_and(|&cut| id.block >= cut) {
+                // Rule 3; only tables are cut off.
+                page.redo(raw.lsn, |bytes| {
+                    HeapPageMut::format(bytes, id);
+                    Ok::<_, Error>(true)
+                })?;
+            }
+            match page.redo(raw.lsn, |bytes| record.redo(change.nth as usize, raw.end, bytes)) {
+                Ok(changed) => {
+                    debug_assert!(page::check(&page).is_ok(), "{:?}", page::check(&page));
+                    self.applied += changed as u64;
+                }
                 // Rule 3.
-                Err(error) if error.kind() == ErrorKind::Corruption => {
-                    self.lost.entry(id).or_insert_with(|| at_record(error, raw, id));
-                    return Ok(());
+                Err(error) if header::is_new(&page) => {
+                    self.lost.entry(id).or_insert_with(|| at_record(error, &raw, id));
+                }
+                Err(error) => return Err(at_record(error, &raw, id)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Pins the page of changes; answers it and those that can be made: a damaged page has to be written anew first.
+    fn pin<'b>(&mut self, batch: &Batch, changes: &'b [Change]) -> Result<Option<(Pinned, &'b [Change])>> {
+        let pool = self.storage.pool;
+        for (nth, change) in changes.iter().enumerate() {
+            let pinned = if change.fresh { pool.pin_fresh(change.page) } else { pool.pin(change.page) };
+            match pinned {
+                Ok(pinned) => return Ok(Some((pinned, &changes[nth..]))),
+                // Rule 3.
+                Err(error) if error.kind() == ErrorKind::Corruption && !change.fresh => {
+                    let lost = self.lost.entry(change.page);
+                    lost.or_insert_with(|| at_record(error, &batch.record(change), change.page));
                 }
                 Err(error) => return Err(error),
-            },
-        };
-        let mut page = pinned.write();
-        if !fresh && header::is_new(&page) && self.cut.get(&id.rel).is_some_and(|&cut| id.block >= cut) {
-            // Rule 3; only tables are cut off.
-            page.redo(raw.lsn, |bytes| {
-                HeapPageMut::format(bytes, id);
-                Ok::<_, Error>(true)
-            })?;
-        }
-        match page.redo(raw.lsn, |bytes| record.redo(nth, raw.end, bytes)) {
-            Ok(changed) => {
-                debug_assert!(page::check(&page).is_ok(), "{:?}", page::check(&page));
-                self.applied += changed as u64;
-                Ok(())
             }
-            // Rule 3.
-            Err(error) if header::is_new(&page) => {
-                self.lost.entry(id).or_insert_with(|| at_record(error, raw, id));
-                Ok(())
-            }
-            Err(error) => Err(at_record(error, raw, id)),
         }
+        Ok(None)
     }
 
     /// The log is at its end.
-    fn finish(self, found: &mut Recovered) -> Result<()> {
+    fn finish(mut self, found: &mut Recovered) -> Result<()> {
+        self.change_pages()?;
         if let Some((rel, lsn)) = self.missing.first_key_value() {
             return Err(Error::corruption(format!("the file of relation {rel} is missing"))
                 .detail(format!("The log's record at {lsn} changes \"{}\".", file::name(*rel)))
@@ -412,6 +507,7 @@ impl Redo {
         }
         found.records = self.records;
         found.applied = self.applied;
+        found.read_ahead = self.read_ahead;
         found.sequences = self.sequences;
         transactions.open(self.next_xid)
     }
@@ -421,4 +517,14 @@ impl Redo {
 fn at_record(error: Error, raw: &RawRecord<'_>, page: PageId) -> Error {
     let before = error.detail_text().map(|detail| format!("{detail} ")).unwrap_or_default();
     error.detail(format!("{before}Recovery was at log record {}, kind {:#04x}, for page {page}.", raw.lsn, raw.kind))
+}
+
+/// True if what comes before the record must be done before it ([`batch`], rule 2).
+fn changes_files(record: &Record<'_>) -> bool {
+    match &record.body {
+        Body::FileCreate(_) | Body::FileDrop(_) | Body::FileTruncate(_) => true,
+        Body::Commit(commit) => !commit.dropped.is_empty(),
+        Body::Abort(abort) => !abort.dropped.is_empty(),
+        _ => false,
+    }
 }

@@ -31,7 +31,7 @@ enum Trouble {
     Cuts,
 }
 
-const BUGS: [(&str, Trouble); 12] = [
+const BUGS: [(&str, Trouble); 13] = [
     ("wal.skip_flush", Trouble::Cuts),
     ("wal.unlogged_change", Trouble::Cuts),
     ("wal.visible_early", Trouble::Cuts),
@@ -41,6 +41,7 @@ const BUGS: [(&str, Trouble); 12] = [
     ("lock.fast_left", Trouble::Kills),
     ("buffer.write_before_log", Trouble::Cuts),
     ("recovery.skip_torn_check", Trouble::Cuts),
+    ("recovery.late_change", Trouble::Cuts),
     ("txn.snapshot_too_new", Trouble::None),
     ("txn.asked_twice", Trouble::None),
     ("checkpoint.redo_too_late", Trouble::Cuts),

@@ -301,7 +301,7 @@ settings! {
     /// How much memory one sort or hash table may use before it writes to files.
     WorkMem "work_mem": Memory, Session, integer(64, i32::MAX, Unit::Kilobytes, 4_096);
 
-    /// How much memory a `VACUUM` or `CREATE INDEX` may use.
+    /// How much memory a `VACUUM`, a `CREATE INDEX` or a recovery may use.
     MaintenanceWorkMem "maintenance_work_mem": Memory, Session, integer(1_024, i32::MAX, Unit::Kilobytes, 65_536);
 
     // ---- Statement Cache

@@ -92,6 +92,7 @@ fn storage_config(settings: &Effective) -> storage::Config {
         min_wal_size: settings.bytes(SettingId::MinWalSize),
         max_wal_size: settings.bytes(SettingId::MaxWalSize),
         deadlock_timeout_ms: settings.micros(SettingId::DeadlockTimeout) / 1000,
+        maintenance_work_mem: settings.bytes(SettingId::MaintenanceWorkMem),
     }
 }
 
@@ -137,7 +138,11 @@ impl Service for Database {
     }
 
     fn start(&self) -> Result<()> {
-        self.storage.start().and_then(|found| self.sql.open(found.new))
+        let found = self.storage.start()?;
+        if !found.clean {
+            eprintln!("gearbox: the last server was not stopped; {found}");
+        }
+        self.sql.open(found.new)
     }
 
     fn stop(&self) {

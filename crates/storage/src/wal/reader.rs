@@ -5,7 +5,7 @@
 //! be followed by a record that was made when the log was durable beyond that place: [`Reader::require_end`] looks for
 //! one. A power cut may well leave whole records behind a torn one, if all of them were on their way to the disk.
 
-use super::record::{End, Parsed, RECORD_ALIGN, RawRecord, parse};
+use super::record::{End, Parsed, RECORD_ALIGN, RECORD_HEADER_BYTES, RawRecord, parse};
 use super::{BLOCK, SEGMENT_BYTES};
 use base::{Error, Lsn, Result, sqlstate};
 use kernel::io::{FileName, Pages};
@@ -52,8 +52,8 @@ impl Reader {
         }
         self.drop_old();
         let mut need = 1;
-        let bytes = loop {
-            let offset = (self.at.0 - self.from) as usize;
+        let offset = (self.at.0 - self.from) as usize;
+        let (head, length) = loop {
             while self.bytes.len() < offset + need {
                 self.read_more()?;
             }
@@ -63,29 +63,14 @@ impl Reader {
                     self.end = Some(end);
                     return Ok(None);
                 }
-                Parsed::Record(record) => break offset..offset + (record.end.0 - record.lsn.0) as usize,
+                // What is borrowed from bytes that may move is taken from them again.
+                Parsed::Record(record) => break (record.without_body(), record.body.len()),
             }
         };
-        // The padding behind the record need not be in memory yet; the record itself is.
-        let upto = bytes.end.min(self.bytes.len());
-        match parse(&self.bytes[bytes.start..upto], self.at, self.epoch) {
-            Parsed::Record(record) => {
-                self.at = record.end;
-                self.epoch = record.epoch;
-                Ok(Some(record))
-            }
-            _ => unreachable!("a record that was there a moment ago"),
-        }
-    }
-
-    /// The record that begins at or behind the position, if all of it has been read already.
-    pub fn peek(&self, at: Lsn) -> Option<RawRecord<'_>> {
-        debug_assert!(at >= self.at);
-        let bytes = self.bytes.get((at.0 - self.from) as usize..)?;
-        match parse(bytes, at, self.epoch) {
-            Parsed::Record(record) if record.end.0 <= self.from + self.bytes.len() as u64 => Some(record),
-            _ => None,
-        }
+        self.at = head.end;
+        self.epoch = head.epoch;
+        let body = &self.bytes[offset + RECORD_HEADER_BYTES..][..length];
+        Ok(Some(RawRecord { body, ..head }))
     }
 
     /// Where the next record begins, or would begin.

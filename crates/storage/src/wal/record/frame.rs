@@ -189,6 +189,12 @@ pub fn parse(bytes: &[u8], lsn: Lsn, epoch: u32) -> Parsed<'_> {
 }
 
 impl<'a> RawRecord<'a> {
+    /// What its header says.
+    pub(crate) fn without_body(&self) -> RawRecord<'static> {
+        let RawRecord { lsn, end, xid, epoch, kind, flags, durable, .. } = *self;
+        RawRecord { lsn, end, xid, epoch, kind, flags, durable, body: &[] }
+    }
+
     /// Reads the body. An error is damage that the checksum did not see, or a record of a newer version.
     pub fn decode(&self) -> Result<Record<'a>> {
         let kind = Kind::from_u8(self.kind).filter(|_| self.flags & !RECORD_INIT == 0).ok_or_else(|| {
