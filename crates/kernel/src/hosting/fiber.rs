@@ -5,8 +5,8 @@
 //! ```text
 //!   posted fibers ----+
 //!   deadlines --------+--> resume --> it waits (nothing to do), yields (to the end of the queue), or ends (parked)
-//!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up;
-//!                            but a fresh request that is overdue waits for a few others at most
+//!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up, open
+//!                            transactions first again; but who has none waits for a few that have one at most
 //!   handed over ------+
 //!   nothing of all that: spin a little, unless somebody else wants the CPU; then sleep on port, bell, completions and
 //!                        the next deadline at once
@@ -125,7 +125,41 @@ struct Loop {
     resumable: VecDeque<SessionId>,
     first: VecDeque<SessionId>,
     fresh: VecDeque<SessionId>,
-    sliced: VecDeque<SessionId>,
+    sliced: Sliced,
+}
+
+/// Sessions that have used a slice up. Those in an open transaction go first, a few at a time: others may wait for what they have locked,
+/// and a statement that is short needs a second slice where the system took the CPU away during its first.
+#[derive(Default)]
+struct Sliced {
+    in_transaction: VecDeque<SessionId>,
+    others: VecDeque<SessionId>,
+    /// How many of the first kind were taken since the last of the second.
+    passed: u32,
+}
+
+impl Sliced {
+    fn is_empty(&self) -> bool {
+        self.in_transaction.is_empty() && self.others.is_empty()
+    }
+
+    fn push(&mut self, id: SessionId) {
+        match session::slot(id).in_transaction() {
+            true => self.in_transaction.push_back(id),
+            false => self.others.push_back(id),
+        }
+    }
+
+    fn pop(&mut self) -> Option<SessionId> {
+        if self.passed < FIRST_MAX
+            && let Some(id) = self.in_transaction.pop_front()
+        {
+            self.passed += 1;
+            return Some(id);
+        }
+        self.passed = 0;
+        self.others.pop_front().or_else(|| self.in_transaction.pop_front())
+    }
 }
 
 pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
@@ -144,7 +178,7 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         resumable: VecDeque::new(),
         first: VecDeque::new(),
         fresh: VecDeque::new(),
-        sliced: VecDeque::new(),
+        sliced: Sliced::default(),
     };
     let spin_ns = config.engine_idle_spin_us as u64 * 1000;
     while !supervisor::stopping() || local.shared.fibers.load(Relaxed) > 0 {
@@ -263,7 +297,7 @@ impl Loop {
                 self.start(id);
             } else if !self.fresh.is_empty() {
                 self.start_fresh(now);
-            } else if let Some(id) = self.sliced.pop_front() {
+            } else if let Some(id) = self.sliced.pop() {
                 self.resume(id);
                 return;
             } else {
@@ -272,7 +306,7 @@ impl Loop {
             now = clock::now();
         }
         // Long requests get a turn too, however many fresh ones there are.
-        if let Some(id) = self.sliced.pop_front() {
+        if let Some(id) = self.sliced.pop() {
             self.local.begin_slice(clock::now());
             self.resume(id);
         }
@@ -326,7 +360,7 @@ impl Loop {
                 fiber.timer = local.timer_of_wait.get();
                 fiber.waits = true;
             }
-            Suspended::Yielded => self.sliced.push_back(id),
+            Suspended::Yielded => self.sliced.push(id),
             Suspended::Done => {
                 if let Some(fiber) = self.fibers[id.0 as usize].take() {
                     self.stacks.put(fiber.into_stack());

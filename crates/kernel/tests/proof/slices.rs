@@ -23,6 +23,10 @@ pub fn tests() -> Vec<Test> {
         ));
         tests.push((format!("slices::asking_{name}"), Box::new(move || one_of_three(|| asking(Setup::of(model))))));
         tests.push((format!("slices::fair_{name}"), Box::new(move || one_of_three(|| fair(Setup::of(model))))));
+        if model.1 == Sessions::Fiber {
+            let test = move || one_of_three(|| transactions_first(Setup::of(model)));
+            tests.push((format!("slices::transactions_first_{name}"), Box::new(test)));
+        }
     }
     tests
 }
@@ -91,6 +95,37 @@ fn computing(setup: Setup) -> Result<(), String> {
     drop(computers);
     server.stop();
     others.in_time(&format!("{name}: requests of others while three compute"))
+}
+
+/// Who needs several slices in an open transaction does not stand behind everybody who computes for long, for each of them.
+fn transactions_first(setup: Setup) -> Result<(), String> {
+    const COMPUTING: u32 = 12;
+    let server = Server::start(Setup { engines: 1, ..setup });
+    let name = server.setup.name();
+    let mut computers = server.connect_many(COMPUTING as usize);
+    let mut client = server.connect();
+    computers.iter_mut().for_each(|client| client.send("spin 1000").unwrap());
+    let mut took = |begin: bool| {
+        if begin {
+            client.expect("begin", "ok");
+        }
+        let since = Instant::now();
+        client.expect("compute 1000", "ok");
+        since.elapsed()
+    };
+    // Some slices each: with a turn of the others between two, or with a fifth of one.
+    let (alone, inside) = (took(false), took(true));
+    figure!("{name}: one engine, {COMPUTING} computing: a thousand steps take {alone:?}, in a transaction {inside:?}");
+    computers.iter_mut().for_each(|client| {
+        client.limit(Duration::from_secs(20));
+        assert_eq!(client.line().unwrap(), "ok");
+    });
+    drop(computers);
+    server.stop();
+    match inside * 2 < alone {
+        true => Ok(()),
+        false => Err(format!("{name}: a transaction takes {inside:?}, another session {alone:?}")),
+    }
 }
 
 /// Clients that are all alike get alike: none is served much less often than another, whatever its slot and its engine.

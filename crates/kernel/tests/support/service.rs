@@ -190,6 +190,10 @@ impl TestService {
                 spin(number(1))?;
                 answer(session, "ok");
             }
+            "compute" => {
+                compute(number(1))?;
+                answer(session, "ok");
+            }
             "begin" | "end" => {
                 session.shared().set_in_transaction(words[0] == "begin");
                 answer(session, "ok");
@@ -474,6 +478,17 @@ fn spin(ms: u64) -> Result<()> {
     while clock::now() < end {
         for _ in 0..100 {
             std::hint::spin_loop();
+        }
+        session::check_interrupts()?;
+    }
+    Ok(())
+}
+
+/// Computes, however long that takes: some microseconds a step.
+fn compute(steps: u64) -> Result<()> {
+    for step in 0..steps {
+        for number in 0..10_000 {
+            std::hint::black_box(number * step);
         }
         session::check_interrupts()?;
     }
