@@ -54,7 +54,7 @@ impl Setup {
             engines: 2,
             move_sessions: false,
             max_connections: 200,
-            time_slice_us: 2000,
+            time_slice_us: 250,
             region_bytes_max: 256 << 20,
         }
     }

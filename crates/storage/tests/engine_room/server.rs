@@ -83,7 +83,7 @@ pub fn serve_if_asked() -> Option<i32> {
         spare_engines: 2,
         engine_idle_spin_us: 20,
         session_idle_spin_us: 0,
-        time_slice_us: 2000,
+        time_slice_us: 250,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 256 << 20,
         huge_pages: HugePages::Try,
