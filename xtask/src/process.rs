@@ -44,10 +44,9 @@ impl Process {
         })
     }
 
-    /// Its memory, where a page that so many processes have counts by its part; none if it is gone. Without what is mapped from files:
-    /// that is the program itself, of which a server has half while another one runs.
-    pub fn proportional_bytes(&self) -> Option<u64> {
-        proportional(&std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?)
+    /// Its memory; none if it is gone.
+    pub fn memory(&self) -> Option<Memory> {
+        memory(&std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?)
     }
 
     fn marked(&self, mark: &str) -> bool {
@@ -57,13 +56,23 @@ impl Process {
     }
 }
 
+/// What a process has of memory, where a page that so many have counts by its part. Without what is mapped from files: that is the program
+/// itself, of which a server has half while another one runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// Bytes of its own.
+    pub own: u64,
+    /// Bytes of shared memory that it has touched: it may have touched more tomorrow, of a region that is no larger.
+    pub shared: u64,
+}
+
 /// None if the kernel does not say: old ones do not.
-fn proportional(rollup: &str) -> Option<u64> {
+fn memory(rollup: &str) -> Option<Memory> {
     let bytes = |name: &str| {
         let kib = rollup.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?;
         Some(kib.parse::<u64>().ok()? * 1024)
     };
-    Some(bytes("Pss_Anon:")? + bytes("Pss_Shmem:")?)
+    Some(Memory { own: bytes("Pss_Anon:")?, shared: bytes("Pss_Shmem:")? })
 }
 
 fn numbers_in(folder: &str) -> Vec<u32> {
@@ -204,9 +213,9 @@ mod tests {
     fn what_a_process_has_is_read_from_its_rollup() {
         let rollup =
             "55d0-7ffe ---p 00000000 00:00 0 [rollup]\nPss: 40 kB\nPss_Anon: 8 kB\nPss_File: 20 kB\nPss_Shmem: 12 kB\n";
-        assert_eq!(proportional(rollup), Some(20 << 10));
-        assert_eq!(proportional("Pss: 40 kB\n"), None);
-        assert!(all().iter().find(|process| process.pid == std::process::id()).unwrap().proportional_bytes() > Some(0));
+        assert_eq!(memory(rollup), Some(Memory { own: 8 << 10, shared: 12 << 10 }));
+        assert_eq!(memory("Pss: 40 kB\n"), None);
+        assert!(all().iter().find(|process| process.pid == std::process::id()).unwrap().memory().unwrap().own > 0);
     }
 
     #[test]

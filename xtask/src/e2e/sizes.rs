@@ -6,9 +6,11 @@
 //! | the history | its rows: no more pages a row than before, and what sessions take ahead |
 //! | the log's files | one segment, which is made before it is needed |
 //! | the region: all that `gearbox.resources` says memory is set aside for | a segment of the transaction map ([`REGION_BYTES`]) |
-//! | the processes: their proportional set in `/proc`, without files | a twentieth, and [`PROCESS_BYTES`] |
+//! | the processes: their proportional set in `/proc`, without files and the region | a twentieth, and [`PROCESS_BYTES`] |
+//! | what the processes have touched of the region | to the region's size |
 
 use crate::Outcome;
+use crate::process::Memory;
 use crate::server_under_test::ServerUnderTest;
 use postgres::Client;
 use std::collections::BTreeMap;
@@ -23,8 +25,10 @@ const PAGES_AHEAD: i64 = 24;
 /// takes memory in pieces of two, adds nothing: filling the tables has filled it before the first look.
 const REGION_BYTES: i64 = 1 << 20;
 const SEGMENT_BYTES: i64 = 16 << 20;
-/// What allocators and page tables of a server's processes may take more, beside a twentieth.
-const PROCESS_BYTES: i64 = 8 << 20;
+/// What allocators of a server's processes may take more, beside a twentieth.
+const PROCESS_BYTES: i64 = 4 << 20;
+/// What of the region no row of `gearbox.resources` stands for: its header, the ends of tables.
+const REGION_REST: i64 = 4 << 20;
 
 /// What bounds a server's files and memory, so small that a short load fills it.
 const SMALL: [&str; 3] = [
@@ -51,8 +55,10 @@ pub struct Sizes {
     region: i64,
     /// What the region's bytes are of.
     owners: BTreeMap<String, i64>,
-    /// Of all processes: a page that several of them have counts once.
+    /// Of all processes, without what they share.
     processes: i64,
+    /// Of the region, what any process has touched: a page that several of them have counts once.
+    touched: i64,
 }
 
 const HISTORY: &str = "pgbench_history";
@@ -71,6 +77,7 @@ pub fn largest(server: &ServerUnderTest, client: &mut Client) -> Outcome<Sizes> 
         }
         largest.log = largest.log.max(now.log);
         largest.processes = largest.processes.max(now.processes);
+        largest.touched = largest.touched.max(now.touched);
         largest.history_rows = now.history_rows;
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -112,15 +119,16 @@ pub fn sizes(server: &ServerUnderTest, client: &mut Client) -> Outcome<Sizes> {
         // A segment may be renamed between the two calls: it is counted by its new name.
         log += bytes(&entry.path()).unwrap_or(0);
     }
-    let processes = sum(server.processes().iter().map(|process| process.proportional_bytes()))?;
-    Ok(Sizes { relations, history_rows, log, region: by_owner.values().sum(), owners: by_owner, processes })
+    let (processes, touched) = sum(server.processes().iter().map(|process| process.memory()))?;
+    Ok(Sizes { relations, history_rows, log, region: by_owner.values().sum(), owners: by_owner, processes, touched })
 }
 
 /// Of those that say it: the others may have ended. A server without memory is one of which nothing is known.
-fn sum(processes: impl Iterator<Item = Option<u64>>) -> Outcome<i64> {
-    match processes.flatten().sum::<u64>() {
-        0 => Err("the system does not say what the server's processes have (Pss_Anon and Pss_Shmem in /proc/PID/smaps_rollup)".into()),
-        bytes => Ok(bytes as i64),
+fn sum(processes: impl Iterator<Item = Option<Memory>>) -> Outcome<(i64, i64)> {
+    let (own, shared) = processes.flatten().fold((0, 0), |sum, of| (sum.0 + of.own as i64, sum.1 + of.shared as i64));
+    match own == 0 || shared == 0 {
+        true => Err("the system does not say what the server's processes have (Pss_Anon and Pss_Shmem in /proc/PID/smaps_rollup)".into()),
+        false => Ok((own, shared)),
     }
 }
 
@@ -151,6 +159,7 @@ pub fn grown(early: &Sizes, late: &Sizes) -> Vec<String> {
     check("the log", "bytes", early.log, late.log, early.log + SEGMENT_BYTES);
     check("the region", "bytes", early.region, late.region, early.region + REGION_BYTES);
     check("the processes", "bytes", early.processes, late.processes, early.processes * 21 / 20 + PROCESS_BYTES);
+    check("what is touched of the region", "bytes", early.touched, late.touched, late.region + REGION_REST);
     grown
 }
 
@@ -165,6 +174,7 @@ pub fn listed(model: &str, early: &Sizes, late: &Sizes) -> String {
     }
     line("log", "bytes", early.log, late.log);
     line("processes", "bytes", early.processes, late.processes);
+    line("touched of the region", "bytes", early.touched, late.touched);
     line("region", "bytes", early.region, late.region);
     for (name, &now) in &late.owners {
         let before = early.owners.get(name).copied().unwrap_or(0);
@@ -187,7 +197,8 @@ mod tests {
             log: 5 * SEGMENT_BYTES,
             region: 100 << 20,
             owners: BTreeMap::new(),
-            processes: 400 << 20,
+            processes: 40 << 20,
+            touched: 90 << 20,
         }
     }
 
@@ -213,13 +224,16 @@ mod tests {
         assert_eq!(with(pages("pgbench_accounts_pkey", 213 + PAGES)).len(), 1);
         assert_eq!(with(|sizes| sizes.log += SEGMENT_BYTES + 1).len(), 1);
         assert_eq!(with(|sizes| sizes.region += REGION_BYTES + 1).len(), 1);
-        assert!(with(|sizes| sizes.processes += 27 << 20).is_empty());
-        assert_eq!(with(|sizes| sizes.processes += 29 << 20).len(), 1);
+        assert!(with(|sizes| sizes.processes += 5 << 20).is_empty());
+        assert_eq!(with(|sizes| sizes.processes += 7 << 20).len(), 1);
+        assert!(with(|sizes| sizes.touched += 13 << 20).is_empty());
+        assert_eq!(with(|sizes| sizes.touched += 15 << 20).len(), 1);
     }
 
     #[test]
     fn processes_of_which_nothing_is_known_are_no_small_server() {
-        assert_eq!(sum([Some(5), None, Some(6)].into_iter()), Ok(11));
+        let of = |own: u64| Memory { own, shared: 2 * own };
+        assert_eq!(sum([Some(of(5)), None, Some(of(6))].into_iter()), Ok((11, 22)));
         assert!(sum([None, None].into_iter()).is_err());
         assert!(sum(std::iter::empty()).is_err());
     }
