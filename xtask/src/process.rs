@@ -26,6 +26,8 @@ pub struct Process {
     pub threads: u32,
     parent: u32,
     session: u32,
+    /// When it began, in ticks since the system did.
+    began: u64,
 }
 
 impl Process {
@@ -41,6 +43,7 @@ impl Process {
             parent: number(1)? as u32,
             session: number(3)? as u32,
             threads: number(17)? as u32,
+            began: number(19)?,
         })
     }
 
@@ -85,7 +88,8 @@ fn all() -> Vec<Process> {
     numbers_in("/proc").into_iter().filter_map(|pid| Process::parse(&stat(pid)?)).collect()
 }
 
-/// The living members of the tree under `root`, `root` included, in order of their ids.
+/// The living members of the tree under `root`, which comes first; the others as they began. Ids do not say that: they begin again when the
+/// highest has been given.
 pub fn members(root: u32) -> Vec<Process> {
     closure(all(), root, |_| false)
 }
@@ -97,7 +101,7 @@ pub fn members_marked(root: u32, mark: &str) -> Vec<Process> {
 
 fn closure(mut others: Vec<Process>, root: u32, also: impl Fn(&Process) -> bool) -> Vec<Process> {
     others.retain(|process| process.state != 'Z');
-    others.sort_by_key(|process| process.pid);
+    others.sort_by_key(|process| (process.pid != root, process.began, process.pid));
     let mut ids = BTreeSet::from([root]);
     ids.extend(others.iter().filter(|process| process.session == root || also(process)).map(|process| process.pid));
     loop {
@@ -174,12 +178,12 @@ mod tests {
         let line = "17 (a) b) S 3 17 9 0 -1 0 0 0 0 0 5 6 7 8 20 0 1 0 100";
         let process = Process::parse(line).unwrap();
         assert_eq!((process.pid, process.name.as_str(), process.state), (17, "a) b", 'S'));
-        assert_eq!((process.parent, process.session, process.threads), (3, 9, 1));
+        assert_eq!((process.parent, process.session, process.threads, process.began), (3, 9, 1, 100));
         assert_eq!(Process::parse("17 (short) S"), None);
     }
 
     fn process(pid: u32, parent: u32, session: u32, state: char) -> Process {
-        Process { pid, name: String::new(), state, threads: 1, parent, session }
+        Process { pid, name: String::new(), state, threads: 1, parent, session, began: 0 }
     }
 
     #[test]
@@ -197,6 +201,14 @@ mod tests {
         ];
         let found: Vec<u32> = closure(all, 10, |process| process.pid == 16).iter().map(|p| p.pid).collect();
         assert_eq!(found, [10, 11, 12, 13, 14, 16]);
+    }
+
+    #[test]
+    fn members_come_as_they_began_though_ids_begin_again() {
+        let began = |pid: u32, began: u64| Process { began, ..process(pid, 32000, 32000, 'S') };
+        let all = vec![began(7, 30), began(8, 40), began(32000, 10), began(32001, 20)];
+        let found: Vec<u32> = closure(all, 32000, |_| false).iter().map(|p| p.pid).collect();
+        assert_eq!(found, [32000, 32001, 7, 8]);
     }
 
     #[test]

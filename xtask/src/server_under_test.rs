@@ -156,7 +156,7 @@ impl ServerUnderTest {
         dir
     }
 
-    /// All of its processes, the supervisor first where ids grow.
+    /// All of its processes: the supervisor, the host of the background tasks, and the others as they began.
     pub fn processes(&self) -> Vec<Process> {
         process::members(self.child.id())
     }
