@@ -88,7 +88,8 @@ impl Installed for Postgres {
         pairs([
             ("shared_buffers", &format!("{}MB", equal.buffers_mib)),
             ("max_connections", &equal.connections.to_string()),
-            ("huge_pages", "off"),
+            // As this server has it, by its default: what the machine grants.
+            ("huge_pages", "try"),
             ("fsync", "on"),
             ("synchronous_commit", "on"),
             ("full_page_writes", "on"),
