@@ -70,6 +70,8 @@ pub(crate) struct Fiber {
     pub(crate) timer: u64,
     /// True while it waits for a post.
     pub(crate) waits: bool,
+    /// How many time slices it has used up.
+    pub(crate) slices: u32,
 }
 
 impl Fiber {
@@ -85,7 +87,7 @@ impl Fiber {
             engine::expect_local().fiber.set(Some(switch));
             body();
         });
-        Some(Fiber { coroutine, timer: 0, waits: false })
+        Some(Fiber { coroutine, timer: 0, waits: false, slices: 0 })
     }
 
     /// Lets it run until it suspends or ends.

@@ -39,6 +39,8 @@ const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
 const RUNS_PER_LOOK: usize = 32;
 const LOOK_AFTER_NS: Nanos = 200_000;
+/// So many slices of a request in an open transaction go before those of others: what takes longer is no short statement.
+const SLICES_FIRST: u32 = 8;
 /// An offer of the CPU that takes longer than this was taken.
 const CPU_IS_WANTED_NS: Nanos = 5_000;
 /// How long an engine that is to stop sleeps at most, while fibers of its own still wait.
@@ -128,8 +130,8 @@ struct Loop {
     sliced: Sliced,
 }
 
-/// Sessions that have used a slice up. Those in an open transaction go first, a few at a time: others may wait for what they have locked,
-/// and a statement that is short needs a second slice where the system took the CPU away during its first.
+/// Sessions that have used a slice up. Those in an open transaction go first, a few at a time, and for a few slices: others may wait for what
+/// they have locked, and a statement that is short needs a second slice where the system took the CPU away during its first.
 #[derive(Default)]
 struct Sliced {
     in_transaction: VecDeque<SessionId>,
@@ -143,8 +145,8 @@ impl Sliced {
         self.in_transaction.is_empty() && self.others.is_empty()
     }
 
-    fn push(&mut self, id: SessionId) {
-        match session::slot(id).in_transaction() {
+    fn push(&mut self, id: SessionId, slices: u32) {
+        match slices <= SLICES_FIRST && session::slot(id).in_transaction() {
             true => self.in_transaction.push_back(id),
             false => self.others.push_back(id),
         }
@@ -360,7 +362,10 @@ impl Loop {
                 fiber.timer = local.timer_of_wait.get();
                 fiber.waits = true;
             }
-            Suspended::Yielded => self.sliced.push(id),
+            Suspended::Yielded => {
+                fiber.slices += 1;
+                self.sliced.push(id, fiber.slices);
+            }
             Suspended::Done => {
                 if let Some(fiber) = self.fibers[id.0 as usize].take() {
                     self.stacks.put(fiber.into_stack());

@@ -24,8 +24,10 @@ pub fn tests() -> Vec<Test> {
         tests.push((format!("slices::asking_{name}"), Box::new(move || one_of_three(|| asking(Setup::of(model))))));
         tests.push((format!("slices::fair_{name}"), Box::new(move || one_of_three(|| fair(Setup::of(model))))));
         if model.1 == Sessions::Fiber {
-            let test = move || one_of_three(|| transactions_first(Setup::of(model)));
-            tests.push((format!("slices::transactions_first_{name}"), Box::new(test)));
+            let first = move || one_of_three(|| transactions_first(Setup::of(model)));
+            tests.push((format!("slices::transactions_first_{name}"), Box::new(first)));
+            let alike = move || one_of_three(|| long_ones_alike(Setup::of(model)));
+            tests.push((format!("slices::long_ones_alike_{name}"), Box::new(alike)));
         }
     }
     tests
@@ -110,12 +112,12 @@ fn transactions_first(setup: Setup) -> Result<(), String> {
             client.expect("begin", "ok");
         }
         let since = Instant::now();
-        client.expect("compute 1000", "ok");
+        client.expect("compute 200", "ok");
         since.elapsed()
     };
     // Some slices each: with a turn of the others between two, or with a fifth of one.
     let (alone, inside) = (took(false), took(true));
-    figure!("{name}: one engine, {COMPUTING} computing: a thousand steps take {alone:?}, in a transaction {inside:?}");
+    figure!("{name}: one engine, {COMPUTING} computing: two hundred steps take {alone:?}, in a transaction {inside:?}");
     computers.iter_mut().for_each(|client| {
         client.limit(Duration::from_secs(20));
         assert_eq!(client.line().unwrap(), "ok");
@@ -125,6 +127,33 @@ fn transactions_first(setup: Setup) -> Result<(), String> {
     match inside * 2 < alone {
         true => Ok(()),
         false => Err(format!("{name}: a transaction takes {inside:?}, another session {alone:?}")),
+    }
+}
+
+/// Who computes for long in an open transaction has no more of the engine than who is in none.
+fn long_ones_alike(setup: Setup) -> Result<(), String> {
+    let server = Server::start(Setup { engines: 1, ..setup });
+    let name = server.setup.name();
+    let mut clients = server.connect_many(2);
+    clients[0].expect("begin", "ok");
+    let since = Instant::now();
+    let took: Vec<Duration> = std::thread::scope(|scope| {
+        let computing = clients.iter_mut().map(|client| {
+            scope.spawn(move || {
+                client.limit(Duration::from_secs(20));
+                client.expect("compute 20000", "ok");
+                since.elapsed()
+            })
+        });
+        let computing: Vec<_> = computing.collect();
+        computing.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    figure!("{name}: one engine: 20,000 steps in a transaction take {:?}, beside it {:?}", took[0], took[1]);
+    drop(clients);
+    server.stop();
+    match took[0] * 5 > took[1] * 4 {
+        true => Ok(()),
+        false => Err(format!("{name}: in a transaction {:?}, beside it {:?}", took[0], took[1])),
     }
 }
 
