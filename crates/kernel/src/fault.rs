@@ -33,7 +33,8 @@ bugs! {
     "lock.freed_early" "a row's lock ends before its transaction";
     "buffer.write_before_log" "a page is written before its log record";
     "recovery.skip_torn_check" "recovery trusts pages that were half written";
-    "recovery.late_change" "a change of a page that recovery has put off is made after its file has gone, or was cut";
+    "recovery.late_change" "a change that recovery has put off is made after its table was cut off";
+    "recovery.made_for_gone" "a change that recovery has put off is made though its file has gone";
     "txn.snapshot_too_new" "a snapshot sees commits that come after it";
     "txn.asked_twice" "a transaction that ends between two looks at its status is taken for committed";
     "checkpoint.redo_too_late" "a checkpoint forgets a dirty page";

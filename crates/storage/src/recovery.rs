@@ -215,9 +215,9 @@ struct Redo {
     next_xid: Xid,
     /// Where transactions that the checkpoint does not know begin.
     first_xid: Xid,
-    /// Relations whose files are not there, and the first record that wanted one.
+    /// Relations whose files are not there, and a record that wanted one.
     missing: BTreeMap<RelId, Lsn>,
-    /// Pages whose bytes are not there, or not whole, and the first record that wanted them, as an error.
+    /// Pages whose bytes are not there, or not whole, and the first record of each that wanted them, as an error.
     lost: BTreeMap<PageId, Error>,
     /// Where tables were cut off: the least block that went.
     cut: BTreeMap<RelId, u32>,
@@ -227,6 +227,10 @@ struct Redo {
     made: BTreeMap<RelId, Xid>,
     /// Changes of pages that are put off.
     batch: Batch,
+    /// Relations that have gone since the first of them was: theirs are not made.
+    gone: BTreeSet<RelId>,
+    /// So many pages are on their way at most.
+    ahead_max: usize,
     records: u64,
     applied: u64,
     read_ahead: u64,
@@ -270,6 +274,8 @@ impl Redo {
             running: checkpoint.running.iter().copied().collect(),
             made: BTreeMap::new(),
             batch: Batch::new(storage.maintenance_work_mem),
+            gone: BTreeSet::new(),
+            ahead_max: READ_AHEAD.min(storage.pool.usage().frames as usize / POOL_PART).max(1),
             records: 0,
             applied: 0,
             read_ahead: 0,
@@ -285,9 +291,6 @@ impl Redo {
         let record = raw.decode()?;
         self.records += 1;
         self.know(record.xid)?;
-        if changes_files(&record) && !kernel::fault::planted("recovery.late_change") {
-            self.change_pages()?;
-        }
         match &record.body {
             Body::Commit(commit) => {
                 for xid in commit.subxids.iter().copied().chain([record.xid]) {
@@ -307,6 +310,10 @@ impl Redo {
                 self.drop_files(&abort.dropped)?;
             }
             Body::FileCreate(create) => {
+                if self.gone.contains(&create.rel) {
+                    // Not so far: numbers are given out once.
+                    self.change_pages()?;
+                }
                 if !io::exists(file::name(create.rel))? {
                     storage.pool.files().create(create.rel)?;
                 }
@@ -317,6 +324,9 @@ impl Redo {
             }
             Body::FileDrop(dropped) => self.drop_files(&[dropped.rel])?,
             Body::FileTruncate(truncate) => {
+                if !kernel::fault::planted("recovery.late_change") {
+                    self.change_pages()?;
+                }
                 self.lost.retain(|page, _| page.rel != truncate.rel || page.block < truncate.blocks);
                 let cut = self.cut.entry(truncate.rel).or_insert(truncate.blocks);
                 *cut = truncate.blocks.min(*cut);
@@ -339,12 +349,24 @@ impl Redo {
                 self.sequences.insert(advance.sequence, (advance.value, advance.called));
             }
             Body::Filler(_) | Body::Checkpoint(_) => {}
-            _ => {
-                self.batch.put(raw, &record.pages());
-                if self.batch.is_full() {
-                    self.change_pages()?;
-                }
-            }
+            _ => self.put_off(raw, &record)?,
+        }
+        Ok(())
+    }
+
+    /// Puts the changes of a record off.
+    ///
+    /// Errors: `53200`.
+    fn put_off(&mut self, raw: &RawRecord<'_>, record: &Record<'_>) -> Result<()> {
+        let pages = record.pages();
+        if self.batch.put(raw, &pages).is_err() {
+            // The system gives less than was hoped for: what has gathered is enough then.
+            self.change_pages()?;
+            self.batch = Batch::new(self.storage.maintenance_work_mem);
+            self.batch.put(raw, &pages)?;
+        }
+        if self.batch.is_full() {
+            self.change_pages()?;
         }
         Ok(())
     }
@@ -364,6 +386,9 @@ impl Redo {
             self.lost.retain(|page, _| page.rel != rel);
             self.cut.remove(&rel);
             self.made.remove(&rel);
+            if !kernel::fault::planted("recovery.made_for_gone") {
+                self.gone.insert(rel);
+            }
             self.storage.remove_relation(rel)?;
         }
         Ok(())
@@ -386,18 +411,20 @@ impl Redo {
 
     /// Makes the changes that were put off.
     fn change_pages(&mut self) -> Result<()> {
-        let mut batch = std::mem::take(&mut self.batch);
-        batch.sort();
-        self.change_pages_of(&batch)?;
-        batch.clear();
-        self.batch = batch;
+        if !self.batch.is_empty() {
+            let mut batch = std::mem::take(&mut self.batch);
+            batch.sort();
+            self.change_pages_of(&batch)?;
+            batch.clear();
+            self.batch = batch;
+        }
+        self.gone.clear();
         Ok(())
     }
 
     /// Makes the changes of a batch, with reads of the pages that come next on their way.
     fn change_pages_of(&mut self, batch: &Batch) -> Result<()> {
-        let pool = self.storage.pool;
-        let most = READ_AHEAD.min(pool.usage().frames as usize / POOL_PART).max(1);
+        let (pool, most) = (self.storage.pool, self.ahead_max);
         let mut wanted = Vec::with_capacity(most);
         let mut ahead = batch.pages();
         // Pages that redo has not come to yet, though they were looked at.
@@ -414,17 +441,23 @@ impl Redo {
                 self.read_ahead += pool.prefetch(&wanted) as u64;
             }
             looked_at -= 1;
-            if self.is_there(changes[0].page.rel, batch.record(&changes[0]).lsn)? {
+            if self.is_wanted(batch, changes)? {
                 self.change_page(batch, changes)?;
             }
         }
         Ok(())
     }
 
+    /// Whether a page's relation is there, and has not gone since.
+    fn is_wanted(&mut self, batch: &Batch, changes: &[Change]) -> Result<bool> {
+        let first = &changes[0];
+        Ok(!self.gone.contains(&first.page.rel) && self.is_there(first.page.rel, batch.record(first).lsn)?)
+    }
+
     /// Whether a page has bytes that redo will ask for.
     fn is_to_be_read(&mut self, batch: &Batch, changes: &[Change]) -> Result<bool> {
         let first = &changes[0];
-        if first.fresh || !self.is_there(first.page.rel, batch.record(first).lsn)? {
+        if first.fresh || !self.is_wanted(batch, changes)? {
             return Ok(false);
         }
         let row = self.storage.pool.files().find(first.page.rel);
@@ -517,14 +550,4 @@ impl Redo {
 fn at_record(error: Error, raw: &RawRecord<'_>, page: PageId) -> Error {
     let before = error.detail_text().map(|detail| format!("{detail} ")).unwrap_or_default();
     error.detail(format!("{before}Recovery was at log record {}, kind {:#04x}, for page {page}.", raw.lsn, raw.kind))
-}
-
-/// True if what comes before the record must be done before it ([`batch`], rule 2).
-fn changes_files(record: &Record<'_>) -> bool {
-    match &record.body {
-        Body::FileCreate(_) | Body::FileDrop(_) | Body::FileTruncate(_) => true,
-        Body::Commit(commit) => !commit.dropped.is_empty(),
-        Body::Abort(abort) => !abort.dropped.is_empty(),
-        _ => false,
-    }
 }

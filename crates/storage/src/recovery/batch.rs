@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  records, as the log has them --> put: the bytes, and one entry for each page that is changed
-//!        memory is used up, a record makes, cuts or removes files, or the log is at its end
+//!        memory is used up, a record cuts a file off, or the log is at its end
 //!        --> entries sorted by page, each page's by position --> each page is read once (ahead of redo, neighbours one after the other), and
 //!            has all its changes made at once
 //! ```
@@ -13,11 +13,13 @@
 //! Rules
 //! 1. The order of changes matters within a page only: a record's change of a page looks at that page and nothing else
 //!    ([`crate::wal::record`], rule 2), and the page's LSN says which of them it has.
-//! 2. What makes, cuts or removes files comes neither before nor after its place: what was put off before is done first.
-//! 3. Reading ahead is a hint. Redo pins each page as if nothing had been read; errors are met there.
+//! 2. Before a table is cut off, what was put off is done: its pages may begin anew behind the cut.
+//! 3. A file is made when its record comes, which is before any change of its pages; and removed when its record comes: what was put
+//!    off for it is not made. Numbers of relations are given out once.
+//! 4. Reading ahead is a hint. Redo pins each page as if nothing had been read; errors are met there.
 
 use crate::wal::record::{PageUse, RawRecord};
-use base::{Lsn, PageId, Xid};
+use base::{Error, Lsn, PageId, Result, Xid};
 
 /// A record, but for its bytes.
 #[derive(Clone, Copy)]
@@ -60,7 +62,13 @@ impl Batch {
     }
 
     /// Puts the changes of a record off.
-    pub(super) fn put(&mut self, raw: &RawRecord<'_>, pages: &[PageUse]) {
+    ///
+    /// Errors: `53200`; nothing of it was put off then.
+    pub(super) fn put(&mut self, raw: &RawRecord<'_>, pages: &[PageUse]) -> Result<()> {
+        let refused = |_| Error::out_of_memory("what recovery puts off", raw.body.len() + size_of::<Head>());
+        self.heads.try_reserve(1).map_err(refused)?;
+        self.bytes.try_reserve(raw.body.len()).map_err(refused)?;
+        self.changes.try_reserve(pages.len()).map_err(refused)?;
         let record = self.heads.len() as u32;
         let RawRecord { lsn, end, xid, kind, flags, body, .. } = *raw;
         let (at, bytes) = (self.bytes.len() as u32, body.len() as u32);
@@ -69,6 +77,12 @@ impl Batch {
         for (nth, page) in pages.iter().enumerate() {
             self.changes.push(Change { page: page.id, record, nth: nth as u8, fresh: page.fresh });
         }
+        Ok(())
+    }
+
+    /// True if nothing is put off.
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty()
     }
 
     /// True if no more should be put off.

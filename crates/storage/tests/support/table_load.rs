@@ -7,8 +7,9 @@
 //! 2. a transfer that was acknowledged, or that anybody has seen, is there at the end; one that failed is not; any other is
 //!    there as a whole or not at all;
 //! 3. a client's own keys are as its last acknowledged change left them, or as the one left them whose answer was lost;
-//! 4. of keys that all clients insert and delete, and give up half of the time, none is there twice;
-//! 5. at the end heap and indexes are whole and agree, and nobody holds anything.
+//! 4. rows that fill more pages than the pool has, in some seeds, have what was acknowledged, and no more than was asked for;
+//! 5. of keys that all clients insert and delete, and give up half of the time, none is there twice;
+//! 6. at the end heap and indexes are whole and agree, and nobody holds anything.
 
 use super::access::AccessService;
 use kernel::engine::sim::{self, Failure, Options, Report, Scenario, SimConn};
@@ -25,6 +26,9 @@ const GROUPS: [i64; 4] = [0, 2, 5, 12];
 const OWN: i64 = 100;
 /// Keys that all clients insert and delete.
 const CONTESTED: [i64; 2] = [600, 602];
+/// Keys of wide rows, two on a page, and how many a client changes at once.
+const WIDE: [i64; 2] = [2_000, 2_280];
+const WIDE_AT_ONCE: usize = 6;
 /// Keys of the history: a thousand a client.
 const HISTORY: i64 = 10_000;
 const HISTORY_END: i64 = 1_000_000;
@@ -38,6 +42,10 @@ struct World {
     running: u32,
     /// They all want the same keys, most of the time.
     contends: bool,
+    /// Rows are so wide that they have more pages than the pool has frames: recovery writes some while it reads others.
+    wide: bool,
+    /// How much was added to each of them: acknowledged, and perhaps.
+    added: BTreeMap<i64, [i64; 2]>,
     acknowledged: BTreeSet<i64>,
     failed: BTreeSet<i64>,
     seen: BTreeSet<i64>,
@@ -112,10 +120,14 @@ fn work(conn: &mut SimConn, me: u32, rounds: u32, world: &Shared) {
         client.conn.sleep(300_000);
     }
     client.table = world.borrow().table.clone();
-    let contends = world.borrow().contends;
+    let (contends, wide) = (world.borrow().contends, world.borrow().wide);
     for round in 0..rounds {
         if contends && client.below(5) > 0 {
             contend(&mut client);
+            continue;
+        }
+        if wide && client.below(2) == 0 {
+            spread(&mut client, world);
             continue;
         }
         match client.below(20) {
@@ -136,15 +148,27 @@ fn work(conn: &mut SimConn, me: u32, rounds: u32, world: &Shared) {
 
 /// Makes the table; again if that was not heard of.
 fn prepare(client: &mut Client<'_>, world: &Shared) {
+    let padding = if world.borrow().wide { 3500 } else { 40 };
     let table = loop {
         client.table = None;
-        let Some(made) = client.ask("table 40").filter(|answer| answer.starts_with("ok ")) else { continue };
-        let table = format!("use {} 40", made.strip_prefix("ok ").expect("just looked"));
+        let made = client.ask(&format!("table {padding}"));
+        let Some(made) = made.filter(|answer| answer.starts_with("ok ")) else { continue };
+        let table = format!("use {} {padding}", made.strip_prefix("ok ").expect("just looked"));
         if client.ask(&format!("load 0 {} 0", GROUPS[3])).is_some_and(|answer| answer == "ok") {
             break table;
         }
     };
     client.insist("watch");
+    if world.borrow().wide {
+        client.fresh = true;
+        client.table = Some(table.clone());
+        for first in (WIDE[0]..WIDE[1]).step_by(20) {
+            // Once: that it was done may not have been heard.
+            while client.insist(&format!("get {first}")) == "none" {
+                client.ask(&format!("load {first} {} 0", first + 20));
+            }
+        }
+    }
     world.borrow_mut().table = Some(table);
 }
 
@@ -264,6 +288,32 @@ fn own(client: &mut Client<'_>, first: i64, round: u32, world: &Shared) {
     world.borrow_mut().own.insert(key, possible);
 }
 
+/// Adds one to some of the wide rows.
+fn spread(client: &mut Client<'_>, world: &Shared) {
+    let mut keys: Vec<i64> =
+        (0..WIDE_AT_ONCE).map(|_| WIDE[0] + client.below((WIDE[1] - WIDE[0]) as u64) as i64).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let lines = keys.iter().map(|key| format!("add {key} 1"));
+    for line in ["begin rc".to_string()].into_iter().chain(lines) {
+        match client.ask(&line) {
+            Some(answer) if answer == "ok" => {}
+            Some(answer) => {
+                assert!(answer.starts_with("error"), "{line}: {answer}");
+                return;
+            }
+            None => return,
+        }
+    }
+    let answer = client.ask("commit");
+    if answer.as_ref().is_some_and(|answer| answer.starts_with("error")) {
+        return;
+    }
+    for key in keys {
+        world.borrow_mut().added.entry(key).or_default()[usize::from(answer.is_none())] += 1;
+    }
+}
+
 /// Inserts and deletes what others do too.
 fn contend(client: &mut Client<'_>) {
     let key = CONTESTED[0] + client.below((CONTESTED[1] - CONTESTED[0]) as u64) as i64;
@@ -326,6 +376,16 @@ fn check(client: &mut Client<'_>, world: &Shared) {
         assert_eq!(rows.range(group[0]..group[1]).count() as i64, group[1] - group[0], "a row of {group:?} is missing");
         assert_eq!(sum(group[0], group[1]), history, "the rows of {group:?}");
     }
+    if world.wide {
+        assert_eq!(rows.range(WIDE[0]..WIDE[1]).count() as i64, WIDE[1] - WIDE[0], "a wide row is missing");
+    }
+    for (key, [surely, perhaps]) in &world.added {
+        let count = rows[key].1;
+        assert!(
+            (*surely..=surely + perhaps).contains(&count),
+            "{key}: {count}, not {surely} and perhaps {perhaps} more"
+        );
+    }
     for (what, keys) in [("acknowledged", &world.acknowledged), ("seen", &world.seen)] {
         if let Some(key) = keys.iter().find(|key| !rows.contains_key(key)) {
             panic!("transfer {key} was {what}, and is not there");
@@ -338,7 +398,12 @@ fn check(client: &mut Client<'_>, world: &Shared) {
         let found = rows.get(key).copied();
         assert!(possible.contains(&found), "row {key} is {found:?}; it could be {possible:?}");
     }
+    let wide = world.wide;
     drop(world);
+    if wide {
+        let pages = numbers(&client.insist("pages"))[0];
+        assert!(pages > storage::buffer::FRAMES_MIN as i64, "wide rows have {pages} pages, which fit into the pool");
+    }
     for name in ["running", "pins", "locks", "row_locks", "pending_files", "left_behind"] {
         // Sessions that died are cleaned up after, which may take a moment.
         let mut tries = 0;
@@ -372,12 +437,12 @@ pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failu
         max_wal_size: 64 << 20,
         deadlock_timeout_ms: 5,
         // Recovery by the record, by some records, and by all of them.
-        maintenance_work_mem: [0, 4 << 10, 64 << 20][(seed % 3) as usize],
+        maintenance_work_mem: [0, 4 << 10, 64 << 20][(seed / 6 % 3) as usize],
     };
     let make = move || Ok(Box::new(AccessService::make(&config, false)?) as Box<dyn Service>);
     sim::run(seed, options, make, |scenario: &mut Scenario| {
-        let world: Shared =
-            Rc::new(RefCell::new(World { running: CLIENTS, contends: seed % 8 == 7, ..World::default() }));
+        let world = World { running: CLIENTS, contends: seed % 8 == 7, wide: seed % 5 == 4, ..World::default() };
+        let world: Shared = Rc::new(RefCell::new(world));
         for me in 0..CLIENTS {
             let world = world.clone();
             scenario.client(move |conn| work(conn, me, rounds, &world));
