@@ -163,8 +163,9 @@ settings! {
 
     /// How long a session computes before it lets others use its engine.
     ///
-    /// Each short request beside long ones waits for about this long, and a transaction of several requests as many times. A change of
-    /// sessions costs about a microsecond.
+    /// Each short request beside long ones waits for about this long, and a transaction of several requests as many times. With fibers
+    /// the engine changes to another session, which costs about a microsecond. Where `sessions` is `shared` the session keeps its engine,
+    /// and another engine is called to serve beside it until the request is done, if there are fewer than there should be.
     ///
     /// Ignored when `sessions` is `dedicated`, where the operating system shares out the CPUs.
     TimeSlice "time_slice": ExecutionModel, Start, integer(100, 1_000_000, Unit::Microseconds, 250);
