@@ -17,12 +17,25 @@ pub fn tests() -> Vec<Test> {
     tests
 }
 
+/// A client that is let in. One that has just gone may have its place for a moment.
+fn let_in(server: &Server, name: &str) -> Client {
+    let mut found = None;
+    let let_in = eventually(1000, || {
+        let mut client = server.connect();
+        let answered = client.try_ask("ping").is_ok_and(|answer| answer == "pong");
+        found = answered.then_some(client);
+        answered
+    });
+    assert!(let_in, "{name}: a slot is not used again");
+    found.expect("just let in")
+}
+
 fn connections(setup: Setup) {
     const MOST: usize = 20;
     let server = Server::start(Setup { max_connections: MOST as u32, ..setup });
     let name = server.setup.name();
     for round in 0..3 {
-        let mut clients = server.connect_many(MOST);
+        let mut clients: Vec<Client> = (0..MOST).map(|_| let_in(&server, &name)).collect();
         for _ in 0..5 {
             let mut refused = server.connect();
             // As clients do: they speak first.
@@ -33,14 +46,7 @@ fn connections(setup: Setup) {
         // One place is free again as soon as its session has gone.
         let gone = clients.pop().unwrap();
         drop(gone);
-        let mut late = None;
-        let let_in = eventually(1000, || {
-            let mut client = server.connect();
-            let answered = client.try_ask("ping").is_ok_and(|answer| answer == "pong");
-            late = answered.then_some(client);
-            answered
-        });
-        assert!(let_in, "{name}: a slot is not used again");
+        let late = let_in(&server, &name);
         clients.iter_mut().for_each(|client| client.expect("ping", "pong"));
         drop((clients, late));
         let empty = eventually(2000, || {
