@@ -40,7 +40,7 @@ fn usage() -> String {
          \x20 --resume            go on with the run that was interrupted\n\
          \x20 --points LIST       places on the experiment's axis, as 1,8,64\n\
          \x20 --layouts LIST      one (server and driver on one CPU), split (a CPU each), free\n\
-         \x20 --variants LIST     whom to compare, as thread/fiber,\"PostgreSQL 15\"\n\
+         \x20 --variants LIST     whom to compare, as thread/fiber,\"PostgreSQL 15\",\"limit thread/shared\"\n\
          \x20 --protocol WORD     named, unnamed, simple\n\
          \x20 --rounds N          how often each cell is measured\n\
          \x20 --seconds S         how long each time\n\
@@ -314,6 +314,7 @@ mod tests {
         assert!(refused(&["load", "--workload", "scan", "--pace", "fast"]).contains("fast"));
         assert!(refused(&["tpcb", "--pace", "closed"]).contains("tpcb has a load of its own"));
         assert!(refused(&["limit", "--variants", "thread/fibre"]).contains("thread/fibre"));
+        assert!(refused(&["tpcb", "--variants", "limit thread/shared"]).contains("limit thread/shared"));
         assert_eq!(run(["--help".to_string()]).unwrap(), 0);
     }
 }

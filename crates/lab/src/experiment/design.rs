@@ -230,6 +230,13 @@ impl Design {
             self.contestants.push(contestants::external(address.clone()));
         }
         if !scope.only.is_empty() {
+            // Where the ceiling takes part, the limits of the other models can be asked for: what a model costs by itself.
+            let ceiling = contestants::ceiling().name;
+            if self.contestants.iter().any(|contestant| contestant.name == ceiling) {
+                let there = |limit: &Subject| self.contestants.iter().any(|contestant| contestant.name == limit.name);
+                let others: Vec<Subject> = contestants::limits().into_iter().filter(|limit| !there(limit)).collect();
+                self.contestants.extend(others);
+            }
             let names: Vec<String> = self.contestants.iter().map(|contestant| contestant.name.clone()).collect();
             if let Some(unknown) = scope.only.iter().find(|name| !names.contains(name)) {
                 return Err(error::usage(format!("unknown variant \"{unknown}\""))

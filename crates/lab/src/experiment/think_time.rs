@@ -55,3 +55,20 @@ fn design(scope: &Scope) -> Result<Design> {
     }
     .within(scope)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_other_models_take_part_when_they_are_asked_for() {
+        let limits = |contestants: &[crate::server::Subject]| {
+            contestants.iter().filter(|contestant| contestant.name.starts_with("limit ")).count()
+        };
+        assert_eq!(limits(&design(&Scope::default()).unwrap().contestants), 1);
+        let only = vec!["process/dedicated".to_string(), "limit process/dedicated".to_string()];
+        let named = design(&Scope { only, ..Scope::default() }).unwrap();
+        let names: Vec<&str> = named.contestants.iter().map(|contestant| contestant.name.as_str()).collect();
+        assert_eq!(names, ["process/dedicated", "limit process/dedicated"]);
+    }
+}
