@@ -14,8 +14,9 @@
 //! 1. Redo may stop anywhere and begin again: pages say by their LSN what they have, everything else is a step that can be repeated.
 //! 2. A page whose bytes are damaged, or that does not fit a record, ends the start with an error that names page and LSN. Nothing is
 //!    guessed.
-//! 3. A record for a relation whose file is not there is passed over, if a later record says that the relation was dropped. If
-//!    none does, the file is missing, and that is an error.
+//! 3. A record for a relation whose file is not there is passed over, if a later record says that the relation was dropped, or the crash
+//!    has ended the transaction that made it: a recovery that did not live to write its checkpoint has removed it then, and no
+//!    record says so. Otherwise the file is missing, and that is an error.
 //!    So it is with a page that reads as new where a record expects an old one: a drop or a cut that comes later in the log has taken its
 //!    bytes, and the crash came before the file's name was gone, or its end forgotten. A power cut may have left half of such a
 //!    page, so one whose bytes are damaged is no error before the log's end either.
@@ -359,16 +360,10 @@ impl Redo {
     /// Errors: `53200`.
     fn put_off(&mut self, raw: &RawRecord<'_>, record: &Record<'_>) -> Result<()> {
         let pages = record.pages();
-        if self.batch.put(raw, &pages).is_err() {
-            // The system gives less than was hoped for: what has gathered is enough then.
-            self.change_pages()?;
-            self.batch = Batch::new(self.storage.maintenance_work_mem);
-            self.batch.put(raw, &pages)?;
-        }
-        if self.batch.is_full() {
+        if !self.batch.has_room_for(raw, &pages) {
             self.change_pages()?;
         }
-        Ok(())
+        self.batch.put(raw, &pages)
     }
 
     /// Sees to it that the map has an entry for a transaction.
@@ -519,24 +514,24 @@ impl Redo {
     /// The log is at its end.
     fn finish(mut self, found: &mut Recovered) -> Result<()> {
         self.change_pages()?;
-        if let Some((rel, lsn)) = self.missing.first_key_value() {
+        let transactions = self.storage.transactions;
+        found.aborted = transactions.map.restore_end(self.first_xid, self.next_xid) + self.running.len() as u64;
+        // What a transaction made that the crash has ended is nobody's. A checkpoint may have logged a file once more after its maker had
+        // committed.
+        let made = std::mem::take(&mut self.made);
+        let ended = |maker: &Xid| transactions.status(*maker) == Status::Aborted;
+        let goes: BTreeSet<RelId> = made.into_iter().filter(|(_, maker)| ended(maker)).map(|(rel, _)| rel).collect();
+        let stays = |rel: RelId| !goes.contains(&rel);
+        if let Some((rel, lsn)) = self.missing.iter().find(|(rel, _)| stays(**rel)) {
             return Err(Error::corruption(format!("the file of relation {rel} is missing"))
                 .detail(format!("The log's record at {lsn} changes \"{}\".", file::name(*rel)))
                 .hint("Restore the file, or the whole data directory from a backup."));
         }
-        let transactions = self.storage.transactions;
-        found.aborted = transactions.map.restore_end(self.first_xid, self.next_xid) + self.running.len() as u64;
-        // Not of relations that are about to go.
-        let goes = |maker: &Xid| transactions.status(*maker) == Status::Aborted;
-        if let Some((_, error)) = self.lost.into_iter().find(|(page, _)| !self.made.get(&page.rel).is_some_and(goes)) {
+        if let Some((_, error)) = self.lost.into_iter().find(|(page, _)| stays(page.rel)) {
             return Err(error);
         }
-        // What a transaction made that the crash has ended is nobody's. A checkpoint may have logged a file once more after its maker had
-        // committed.
-        for (&rel, &maker) in &self.made {
-            if transactions.status(maker) == Status::Aborted {
-                self.storage.remove_relation(rel)?;
-            }
+        for &rel in &goes {
+            self.storage.remove_relation(rel)?;
         }
         found.records = self.records;
         found.applied = self.applied;

@@ -56,19 +56,29 @@ pub(super) struct Batch {
 impl Batch {
     /// An empty one that may take that much memory, and some more.
     pub(super) fn new(bytes_max: u64) -> Batch {
-        // Positions in it are of 32 bits; the last record may go beyond.
+        // Positions in it are of 32 bits; a record that is put into what is not full may go beyond.
         let bytes_max = bytes_max.min(i32::MAX as u64) as usize;
         Batch { bytes_max, ..Batch::default() }
+    }
+
+    /// True if what there is leaves room for a record: it is not full, and the system gives the memory.
+    pub(super) fn has_room_for(&mut self, raw: &RawRecord<'_>, pages: &[PageUse]) -> bool {
+        let index = self.heads.len() * size_of::<Head>() + self.changes.len() * size_of::<Change>();
+        self.bytes.len() + index < self.bytes_max && self.reserve(raw, pages).is_ok()
+    }
+
+    fn reserve(&mut self, raw: &RawRecord<'_>, pages: &[PageUse]) -> Result<()> {
+        let refused = |_| Error::out_of_memory("what recovery puts off", raw.body.len() + size_of::<Head>());
+        self.heads.try_reserve(1).map_err(refused)?;
+        self.bytes.try_reserve(raw.body.len()).map_err(refused)?;
+        self.changes.try_reserve(pages.len()).map_err(refused)
     }
 
     /// Puts the changes of a record off.
     ///
     /// Errors: `53200`; nothing of it was put off then.
     pub(super) fn put(&mut self, raw: &RawRecord<'_>, pages: &[PageUse]) -> Result<()> {
-        let refused = |_| Error::out_of_memory("what recovery puts off", raw.body.len() + size_of::<Head>());
-        self.heads.try_reserve(1).map_err(refused)?;
-        self.bytes.try_reserve(raw.body.len()).map_err(refused)?;
-        self.changes.try_reserve(pages.len()).map_err(refused)?;
+        self.reserve(raw, pages)?;
         let record = self.heads.len() as u32;
         let RawRecord { lsn, end, xid, kind, flags, body, .. } = *raw;
         let (at, bytes) = (self.bytes.len() as u32, body.len() as u32);
@@ -83,12 +93,6 @@ impl Batch {
     /// True if nothing is put off.
     pub(super) fn is_empty(&self) -> bool {
         self.changes.is_empty()
-    }
-
-    /// True if no more should be put off.
-    pub(super) fn is_full(&self) -> bool {
-        let index = self.heads.len() * size_of::<Head>() + self.changes.len() * size_of::<Change>();
-        self.bytes.len() + index >= self.bytes_max
     }
 
     /// Puts the changes into the order in which they are made.

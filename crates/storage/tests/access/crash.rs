@@ -30,6 +30,7 @@ pub fn tests(tests: &mut Vec<Test>) {
         tests.push((name, Box::new(move || kills(&setup))));
     }
     tests.push(("files_follow_their_transactions_through_crashes".into(), Box::new(files)));
+    tests.push(("a_recovery_that_removed_files_begins_again".into(), Box::new(removed_twice)));
 }
 
 /// What clients know: transactions that were acknowledged, and those whose commit was not answered.
@@ -232,5 +233,36 @@ fn files() {
     let server = Server::start(&setup, &dir.0);
     assert_eq!(names(), empty + 3, "a crash ends transactions, files included");
     assert_eq!(server.connect().stat("left_behind"), 0);
+    server.stop();
+}
+
+/// A start that removed the files of a transaction that the crash ended, and did not live to write its checkpoint: the next one finds changes
+/// of files that are not there, and no record that says how they went.
+fn removed_twice() {
+    let dir = Directory::new();
+    let setup = Setup::of(MODELS[5]);
+    let server = Server::start(&setup, &dir.0);
+    let (mut a, mut b) = (server.connect(), server.connect());
+    let table = format!("use {} 10", a.ask("table 10").strip_prefix("ok ").expect("a table"));
+    a.expect("load 0 100 1", "ok");
+    b.expect("begin rc", "ok");
+    b.ask("table 10");
+    // Recovery begins behind the records of its files, and finds changes of them.
+    a.expect("checkpoint", "ok");
+    b.expect("load 0 50 1", "ok");
+    a.expect("load 100 200 1", "ok");
+    server.kill();
+    // What the next start would leave if it ended just before its checkpoint was known: all its work is done, and the control file is the
+    // old one.
+    let control = std::fs::read(dir.0.join("control")).unwrap();
+    let server = Server::start(&setup, &dir.0);
+    assert_eq!(server.connect().stat("left_behind"), 0);
+    server.kill();
+    std::fs::write(dir.0.join("control"), control).unwrap();
+    let server = Server::start(&setup, &dir.0);
+    assert_eq!(server.connect().stat("left_behind"), 0);
+    let mut client = server.connect();
+    client.expect(&table, "ok");
+    client.expect("check", "checked 200");
     server.stop();
 }

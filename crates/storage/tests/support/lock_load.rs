@@ -69,7 +69,7 @@ pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failu
         max_wal_size: 64 << 20,
         deadlock_timeout_ms: 5,
         // Recovery by the record, by some records, and by all of them.
-        maintenance_work_mem: [0, 4 << 10, 64 << 20][(seed / 6 % 3) as usize],
+        maintenance_work_mem: [0, 4 << 10, 64 << 20][((seed + seed / 6) % 3) as usize],
     };
     let make = move || Ok(Box::new(AccessService::make(&config, false)?) as Box<dyn Service>);
     sim::run(seed, options, make, |scenario: &mut Scenario| {

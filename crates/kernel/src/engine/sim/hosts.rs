@@ -28,6 +28,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
+/// How often power fails again soon after everything has begun anew, in a million: in the midst of recovery.
+const CUT_AGAIN_CHANCE: u32 = 500_000;
+/// So soon.
+const CUT_AGAIN_NS: Nanos = 40_000_000;
+
 /// What a host is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -153,7 +158,12 @@ impl World {
             }
         }
         self.pull_down(power_cut);
-        self.after(self.random.between(100_000, 20_000_000), |world| world.start_server());
+        self.after(self.random.between(100_000, 20_000_000), |world| {
+            world.start_server();
+            if world.options.power_cuts > 0 && world.random.chance(CUT_AGAIN_CHANCE) {
+                world.cut_later(CUT_AGAIN_NS);
+            }
+        });
     }
 
     /// How often everything has restarted.
@@ -541,12 +551,18 @@ impl World {
             });
         }
         for _ in 0..options.power_cuts {
-            self.after(self.random.below(options.trouble_ns), |world| {
-                if world.supervisor.up.get() && world.clients.get() > 0 {
-                    world.supervisor.power_cut.set(true);
-                }
-            });
+            self.cut_later(options.trouble_ns);
         }
+    }
+
+    /// Power fails within a time, if it has not done so often enough.
+    fn cut_later(&self, within: Nanos) {
+        self.after(self.random.below(within), |world| {
+            let left = world.counts.borrow().power_cuts < world.options.power_cuts;
+            if left && world.supervisor.up.get() && world.clients.get() > 0 {
+                world.supervisor.power_cut.set(true);
+            }
+        });
     }
 
     /// True while the server is up and clients are at work.
