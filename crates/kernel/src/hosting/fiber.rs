@@ -39,7 +39,9 @@ const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// Fibers that run between two looks at posts, deadlines and the port, and for how long they may, one slice apart.
 const RUNS_PER_LOOK: usize = 32;
 const LOOK_AFTER_NS: Nanos = 200_000;
-/// So many slices of a request in an open transaction go before those of others: what takes longer is no short statement.
+/// So many slices of a fiber whose session is in an open transaction go before those of others: what takes longer is no short statement.
+/// They are counted from when the session was given a fiber; what came in one piece with a long statement, or just after it, counts as
+/// its part.
 const SLICES_FIRST: u32 = 8;
 /// An offer of the CPU that takes longer than this was taken.
 const CPU_IS_WANTED_NS: Nanos = 5_000;
