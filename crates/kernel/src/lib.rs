@@ -18,6 +18,7 @@
 //! | [`net`] | sockets and ports |
 //! | [`supervisor`] | the first process: makes the region, forks hosts, stays out of the region |
 //! | [`clock`], [`fault`], [`stats`] | time, planted faults, counters |
+//! | `code` | the program's own code, in huge pages |
 //!
 //! Rules
 //! 1. A `match` on the execution model stands in `engine`, `hosting` or `supervisor`, nowhere else.
@@ -25,6 +26,7 @@
 //! 3. Nothing here holds a spinlock over a wait, and nothing waits inside a critical section ([`sync::Critical`]).
 
 pub mod clock;
+mod code;
 pub mod config;
 pub mod engine;
 pub mod fault;

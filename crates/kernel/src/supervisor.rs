@@ -180,6 +180,7 @@ pub fn run<S: Service>(
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut()) };
     raise_descriptor_limit();
     make_kernel(&config, region::Backing::Shared)?;
+    region::huge::move_code();
     let config = crate::supervisor::config();
     let service: &'static dyn Service = Box::leak(Box::new(make()?));
     let listeners = net::listen(config)?;
@@ -189,6 +190,7 @@ pub fn run<S: Service>(
         crate::config::Primitive::Sysv => wait::sysv::remember(&config.data_dir, engine::slots_needed(config))?,
         _ => wait::sysv::forget(&config.data_dir),
     }
+    region::huge::back_tables()?;
     let channel = Channel::make()?;
     let mut this = Supervisor {
         config,

@@ -96,14 +96,18 @@ const FILLED_PIECES: i64 = 8;
 /// What a server says of its huge pages, and what the kernel says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct HugePages {
-    /// Pieces in huge pages.
+    /// Pieces in huge pages, those of fixed tables not counted.
     had: i64,
-    /// Pieces in small ones.
+    /// Pieces in small ones, the same.
     refused: i64,
-    /// Pieces that memory backs in the buffer pool, the only table here that is large enough for them.
+    /// Pieces of fixed tables, and how many are huge pages.
+    fixed: (i64, i64),
+    /// Of the program's code.
+    code: i64,
+    /// Pieces that memory backs in the buffer pool, the only table that grows here and is large enough for them.
     backed: i64,
-    /// KiB of them that the session's process has before it, says the kernel.
-    mapped_kib: u64,
+    /// KiB of huge pages that the session's process has before it, says the kernel: of the region and of code.
+    mapped_kib: (u64, u64),
 }
 
 /// Asked after many sessions have filled the pool.
@@ -132,22 +136,45 @@ fn huge_pages(server: &Server) -> HugePages {
 fn counted(client: &mut Client) -> HugePages {
     let mut used = |name: &str, unit: &str| {
         // The heap's memory has owners of the same names, which may have as much as all of the heap.
-        let text = "select num_active from gearbox.resources where name = $1 and unit = $2 and total < 68719476736";
-        client.query_one(text, &[&name, &unit]).unwrap().get::<_, i64>(0)
+        let text =
+            "select total, num_active from gearbox.resources where name = $1 and unit = $2 and total < 68719476736";
+        let row = client.query_one(text, &[&name, &unit]).unwrap();
+        (row.get::<_, i64>(0), row.get::<_, i64>(1))
     };
     // In pieces: as bytes they would count twice for whoever adds up bytes.
-    let (had, refused) = (used("huge pages", "pages"), used("huge pages refused", "pages"));
-    let backed = used("buffer pool", "bytes") / (2 << 20);
+    let fixed = used("huge pages of fixed tables", "pages");
+    let had = used("huge pages", "pages").1 - fixed.1;
+    let refused = used("huge pages refused", "pages").1 - (fixed.0 - fixed.1);
+    let code = used("huge pages of code", "pages").1;
+    let backed = used("buffer pool", "bytes").1 / (2 << 20);
     let (pid, _) = places(client, "select os_pid, os_tid from gearbox.sessions where pid = pg_backend_pid()")[0];
-    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
-    let line = rollup.lines().find_map(|line| line.strip_prefix("ShmemPmdMapped:")).expect("the kernel counts them");
-    HugePages { had, refused, backed, mapped_kib: line.trim().trim_end_matches(" kB").parse().unwrap() }
+    HugePages { had, refused, fixed, code, backed, mapped_kib: mapped_kib(pid) }
+}
+
+fn mapped_kib(pid: i32) -> (u64, u64) {
+    let (mut region, mut code, mut file) = (0, 0, String::new());
+    for line in std::fs::read_to_string(format!("/proc/{pid}/smaps")).unwrap().lines() {
+        match line.strip_prefix("ShmemPmdMapped:") {
+            Some(kib) => {
+                let kib: u64 = kib.trim().trim_end_matches(" kB").parse().unwrap();
+                match () {
+                    () if file.contains("memfd:gearbox-region") => region += kib,
+                    () if file.contains("memfd:gearbox-code") => code += kib,
+                    () => assert_eq!(kib, 0, "{file}"),
+                }
+            }
+            // Each mapping begins with a line whose first word is no name.
+            None if !line.split(' ').next().unwrap_or_default().ends_with(':') => file = line.into(),
+            None => {}
+        }
+    }
+    (region, code)
 }
 
 #[test]
 fn pages_are_huge_where_they_are_granted() {
     // Found out by the test: what the server says of a refusal may be wrong.
-    let granted = kernel::region::huge::are_granted(2 * POOL_PIECES as usize);
+    let granted = kernel::region::huge::are_granted(6 * POOL_PIECES as usize);
     // Forbidden to this process and to what it starts; other tests here do not mind.
     let forbid = |forbidden| rustix::thread::disable_transparent_huge_pages(forbidden).unwrap();
     for model in MODELS {
@@ -159,23 +186,25 @@ fn pages_are_huge_where_they_are_granted() {
         assert!(pages.backed >= FILLED_PIECES && pages.had <= pages.backed, "{name}: {pages:?}");
         if granted {
             assert_eq!((pages.had, pages.refused), (pages.backed, 0), "{name}: {pages:?}");
-            assert!(pages.mapped_kib >= 2 << 10, "{name}: {pages:?}");
+            all_there(&name, pages);
             let server = start("on");
             let pages = huge_pages(&server);
             assert_eq!((pages.had, pages.refused, pages.backed), (POOL_PIECES, 0, POOL_PIECES), "{name}: {pages:?}");
-            assert!(pages.mapped_kib >= 2 << 10, "{name}: {pages:?}");
+            all_there(&name, pages);
             server.stop();
             restarts_without_insisting(model);
         }
         let server = start("off");
         let pages = huge_pages(&server);
-        assert_eq!((pages.had, pages.refused, pages.mapped_kib), (0, 0, 0), "{name}");
+        assert_eq!((pages.had, pages.refused, pages.fixed), (0, 0, (0, 0)), "{name}: {pages:?}");
+        assert_eq!((pages.code, pages.mapped_kib), (0, (0, 0)), "{name}: {pages:?}");
         server.stop();
 
         forbid(true);
         let mut server = start("try");
         let pages = huge_pages(&server);
-        assert_eq!((pages.had, pages.refused, pages.mapped_kib), (0, pages.backed, 0), "{name}: {pages:?}");
+        assert_eq!((pages.had, pages.refused, pages.fixed.1), (0, pages.backed, 0), "{name}: {pages:?}");
+        assert_eq!((pages.code, pages.mapped_kib), (0, (0, 0)), "{name}: {pages:?}");
         server.shut_down();
         // The smallest pool as well.
         let least = ["--huge-pages", "on", "--shared-buffers", "128kB"];
@@ -184,6 +213,12 @@ fn pages_are_huge_where_they_are_granted() {
         assert!(told.contains("the system refuses huge pages") && told.contains("Hint:"), "{name}: {told}");
         forbid(false);
     }
+}
+
+/// What the session has read lies in huge pages, and so does the code that read it.
+fn all_there(name: &str, pages: HugePages) {
+    assert!(pages.fixed.0 > 0 && pages.fixed.1 == pages.fixed.0 && pages.code > 0, "{name}: {pages:?}");
+    assert!(pages.mapped_kib.0 >= (FILLED_PIECES as u64) << 11 && pages.mapped_kib.1 >= 2 << 10, "{name}: {pages:?}");
 }
 
 /// `on` does not keep a server from recovering: a restart after a death takes huge pages as they come.

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Rules
-//! 1. Only tables that are used from end to end and never given back are asked for so ([`Reserve::make_huge`](super::reserve)).
+//! 1. Only tables that are used from end to end and never given back are asked for so ([`Reserve::make_huge`](super::reserve)), and
+//!    the fixed ones, which lie side by side ([`back_tables`]).
 //! 2. A kernel that refuses is asked again a few times, and then no more: what it does to find a huge page takes its time.
 //! 3. Several sessions may ask for the same piece at once. All but one are told to try again, which is not a refusal ([`back`]).
 //! 4. What is counted is pieces, once each: whoever changes the word of a piece counts it ([`count`]).
@@ -51,6 +52,8 @@ pub(super) struct Huge {
     given_up: AtomicU32,
     refused: AtomicU64,
     bytes: AtomicU64,
+    fixed: AtomicU64,
+    code: AtomicU64,
 }
 
 /// Says whether huge pages are asked for. After the region is made, before its tables.
@@ -75,12 +78,18 @@ pub struct HugeUsage {
     pub bytes: u64,
     /// Pieces that were put in small pages, because the kernel refused, or had refused so often that it was not asked.
     pub refused: u64,
+    /// Pieces of fixed tables that were asked for, and how many of them are among the first.
+    pub fixed: (u64, u64),
+    /// Pieces that the program's code lies in, beside the others: they are not the region's.
+    pub code: u64,
 }
 
 /// For `gearbox.resources`.
 pub fn usage() -> HugeUsage {
-    let huge = &super::header().huge;
-    HugeUsage { bytes: huge.bytes.load(Relaxed), refused: huge.refused.load(Relaxed) }
+    let Huge { refused, bytes, fixed, code, .. } = &super::header().huge;
+    let [refused, bytes, fixed, code] = [refused, bytes, fixed, code].map(|count| count.load(Relaxed));
+    let pieces = if asked() { (super::tables_end() / PIECE) as u64 } else { 0 };
+    HugeUsage { bytes, refused, fixed: (pieces, fixed), code }
 }
 
 /// Asks for a huge page for the piece at `offset` of the region, unless `is_backed` says that somebody else has backed the piece
@@ -100,7 +109,8 @@ pub(super) fn back(offset: usize, is_backed: impl Fn() -> bool) -> Result<Option
     }
     let mut tries = 0;
     let error = loop {
-        let Err(error) = collapse(offset) else { return Ok(Some(Pages::Huge)) };
+        let begin = super::BASE as *mut libc::c_void;
+        let Err(error) = collapse(super::memfd(), begin, offset) else { return Ok(Some(Pages::Huge)) };
         if is_backed() {
             return Ok(None);
         }
@@ -126,18 +136,42 @@ pub(super) fn back(offset: usize, is_backed: impl Fn() -> bool) -> Result<Option
     Ok(Some(Pages::Small))
 }
 
-/// Asks the kernel once.
-fn collapse(offset: usize) -> std::io::Result<()> {
+/// Asks the kernel once, for the piece at `offset` of shared memory that this process has mapped at `begin`.
+pub(crate) fn collapse(memfd: libc::c_int, begin: *mut libc::c_void, offset: usize) -> std::io::Result<()> {
     // There has to be a page for the kernel to put others beside it.
-    // SAFETY: a plain system call on the region's own descriptor; it adds memory and changes no byte.
-    if unsafe { libc::fallocate(super::memfd(), 0, offset as i64, 4096) } != 0 {
+    // SAFETY: a plain system call on a descriptor of shared memory; it adds memory and changes no byte.
+    if unsafe { libc::fallocate(memfd, 0, offset as i64, 4096) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the range is the region's; no byte of it changes, only the pages that it lies in.
-    if unsafe { libc::madvise((super::BASE + offset) as *mut libc::c_void, PIECE, libc::MADV_COLLAPSE) } != 0 {
+    // SAFETY: no byte of the range changes, only the pages that it lies in.
+    if unsafe { libc::madvise(begin.wrapping_byte_add(offset), PIECE, libc::MADV_COLLAPSE) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
     Ok(())
+}
+
+/// Puts the region's fixed tables into huge pages: sessions, engines, locks and much else, of which every request reads a little here and a
+/// little there. Once, when all tables are made and before the first fork.
+///
+/// Errors: `53200` if huge pages are demanded and refused.
+pub(crate) fn back_tables() -> Result<()> {
+    if !asked() {
+        return Ok(());
+    }
+    for offset in (0..super::tables_end()).step_by(PIECE) {
+        if let Some(pages) = back(offset, || false)? {
+            count(0, pages);
+            super::header().huge.fixed.fetch_add(u64::from(pages == Pages::Huge), Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// Puts the program's code into huge pages ([`crate::code`]), if any are asked for.
+pub(crate) fn move_code() {
+    if asked() {
+        super::header().huge.code.store((crate::code::make_huge() / PIECE) as u64, Relaxed);
+    }
 }
 
 /// Counts a piece that lies in `now`, and whose word was `before`: zero, or the number of a [`Pages`]. Somebody who was refused may be

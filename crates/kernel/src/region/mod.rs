@@ -4,9 +4,9 @@
 //! means the same to all. Three parts lie in it, one after the other:
 //!
 //! ```text
-//! BASE            +4 KiB                           +HEAP
-//! | Header        | tables: made once, before the  | heap: extents of 1 MiB, given and taken back
-//! |               | first fork, never freed        | while the server runs, each byte owned by a name
+//! BASE       +16 KiB                                          +HEAP
+//! | Header   | fixed tables -->      <-- reserves, which grow  | heap: extents of 1 MiB, given and taken back
+//! |          | made once, before the first fork, never freed   | while the server runs, each byte owned by a name
 //! ```
 //!
 //! Rules
@@ -81,6 +81,8 @@ struct Header {
     tables: AtomicU32,
     memfd: AtomicI32,
     table_end: AtomicU64,
+    /// Where the lowest of the reserves begins.
+    reserve_begin: AtomicU64,
     huge: huge::Huge,
     roots: [AtomicU64; ROOTS_MAX],
     directory: [TableEntry; TABLES_MAX],
@@ -144,6 +146,7 @@ pub fn create(backing: Backing, heap_bytes: u64) -> Result<()> {
     header.heap_bytes = heap_bytes;
     header.memfd = AtomicI32::new(memfd);
     header.table_end = AtomicU64::new(HEADER_BYTES as u64);
+    header.reserve_begin = AtomicU64::new(HEAP_OFFSET as u64);
     EXISTS.store(true, Relaxed);
     heap::init();
     Ok(())
@@ -168,31 +171,47 @@ pub unsafe fn destroy() {
 
 /// Makes a table of `count` zeroed values, named for `gearbox.resources`. Only before the first engine runs.
 pub fn table<T: Shared>(name: &str, count: usize) -> &'static [T] {
-    table_at(name, count, align_of::<T>().max(64))
+    let header = header();
+    let bytes = (size_of::<T>() * count) as u64;
+    let offset = header.table_end.load(Relaxed).next_multiple_of(align_of::<T>().max(64) as u64);
+    header.table_end.store(offset + bytes, Relaxed);
+    enter(name, offset, count)
 }
 
-/// The same at a multiple of `align`, a power of two.
-fn table_at<T: Shared>(name: &str, count: usize, align: usize) -> &'static [T] {
+/// The same for a table that grows ([`reserve`]), at a multiple of `align`, a power of two. They lie apart, so that fixed tables have no gaps
+/// between them that memory is not to back.
+fn table_that_grows<T: Shared>(name: &str, count: usize, align: usize) -> &'static [T] {
     assert!(align.is_power_of_two() && align >= align_of::<T>());
     let header = header();
-    let align = align as u64;
-    let offset = header.table_end.load(Relaxed).next_multiple_of(align);
     let bytes = (size_of::<T>() * count) as u64;
+    let offset = header.reserve_begin.load(Relaxed).saturating_sub(bytes) / align as u64 * align as u64;
+    header.reserve_begin.store(offset, Relaxed);
+    enter(name, offset, count)
+}
+
+/// Enters a table into the directory.
+fn enter<T: Shared>(name: &str, offset: u64, count: usize) -> &'static [T] {
+    let header = header();
     let index = header.tables.load(Relaxed) as usize;
     assert!(index < TABLES_MAX, "too many tables in the region");
-    assert!(offset + bytes <= HEAP_OFFSET as u64, "the region's tables do not fit");
-    header.table_end.store(offset + bytes, Relaxed);
+    // The last piece of fixed tables may be a huge page.
+    assert!(tables_end() as u64 <= header.reserve_begin.load(Relaxed), "the region's tables do not fit");
     header.tables.store(index as u32 + 1, Relaxed);
-    let mut entry = TableEntry { name: [0; 32], offset, bytes, account: 0 };
+    let mut entry = TableEntry { name: [0; 32], offset, bytes: (size_of::<T>() * count) as u64, account: 0 };
     let short = &name.as_bytes()[..name.len().min(31)];
     entry.name[..short.len()].copy_from_slice(short);
     // SAFETY: (1) one thread makes tables, before any engine; (2) the bytes are zero and `T: Shared` is valid when
-    // zeroed; (3) the range belongs to this table alone, because `table_end` only grows.
+    // zeroed; (3) the range belongs to this table alone, because `table_end` only grows, `reserve_begin` only falls, and they have not met.
     unsafe {
         let directory = (&raw const header.directory).cast_mut().cast::<TableEntry>();
         directory.add(index).write(entry);
         std::slice::from_raw_parts((BASE + offset as usize) as *const T, count)
     }
+}
+
+/// Where fixed tables end, in whole pieces of huge pages.
+fn tables_end() -> usize {
+    (header().table_end.load(Relaxed) as usize).next_multiple_of(huge::PIECE)
 }
 
 /// Makes a table of one value.

@@ -90,7 +90,7 @@ impl<T: Shared> Reserve<T> {
     /// `bytes` is what there is for the values, and may be more than they need.
     fn make_of(name: &'static str, count: usize, step: usize, bytes: usize, huge: bool) -> Reserve<T> {
         assert!(align_of::<T>() <= PAGE);
-        let pages = super::table_at::<Page>(name, bytes.div_ceil(PAGE), if huge { step } else { PAGE });
+        let pages = super::table_that_grows::<Page>(name, bytes.div_ceil(PAGE), if huge { step } else { PAGE });
         // SAFETY: (1) the table is long enough and aligned to a page; (2) its bytes are zero, and `T: Shared` is valid then;
         // (3) this is the only reference to the table.
         let values = unsafe { std::slice::from_raw_parts(pages.as_ptr().cast::<T>(), count) };

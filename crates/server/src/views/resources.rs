@@ -55,6 +55,8 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let huge = region::huge::usage();
     let had = huge.bytes / region::huge::PIECE as u64;
     row(rows, "huge pages", "pages", had, had, had, 0);
+    row(rows, "huge pages of fixed tables", "pages", huge.fixed.0, huge.fixed.1, huge.fixed.1, 0);
+    row(rows, "huge pages of code", "pages", huge.code, huge.code, huge.code, 0);
     row(rows, "huge pages refused", "pages", huge.refused, huge.refused, huge.refused, 0);
     let (sessions, sessions_max) = session::counts();
     let slots = session::slots().len() as u64;
