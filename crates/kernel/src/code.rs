@@ -7,16 +7,18 @@
 //!
 //! ```text
 //!  /proc/self/maps -> what is mapped of the program and is not written to, with the empty space about it up to multiples of 2 MiB
-//!    -> its bytes into shared memory of its own -> MADV_COLLAPSE -> moved over the old mapping by one system call, under the code that runs
+//!    -> its bytes into a file in memory, sealed -> MADV_COLLAPSE -> moved over the old mapping by one system call, under the code that runs
 //! ```
 //!
 //! Rules
 //! 1. Once, by the supervisor, before its first thread and its first fork: all hosts have the same pages.
 //! 2. It is a favour: where anything is refused, the program stays as it was mapped, and nobody is told but who looks at `gearbox.resources`.
-//! 3. The bytes are the same at the same addresses, may not be written to, and nobody can map them so that they may.
+//! 3. The bytes are the same at the same addresses. Nobody can write to the file; who writes to the memory, as a debugger does for a
+//!    breakpoint, has a page of his own.
+//! 4. Where the program's file begins stays as it was: a backtrace looks there for the file that names functions.
 //!
-//! `perf` finds no names for code that lies in no file, and `valgrind` none for code that was moved: profile with `huge_pages = off`. Debuggers
-//! and the program's own backtraces go by addresses and do not mind. HHVM and Node.js (`--use-largepages`) do the same.
+//! `perf` finds no names for code that lies in no file, and `valgrind` none for code that was moved: profile with `huge_pages = off`.
+//! HHVM and Node.js (`--use-largepages`) do the same.
 
 use crate::region::huge::{self, PIECE};
 use std::fs::File;
@@ -45,8 +47,11 @@ fn parts(maps: &str, here: usize) -> Vec<Part> {
     let lines: Vec<Mapping<'_>> = maps.lines().filter_map(mapping).collect();
     let Some(here) = lines.iter().find(|line| line.bytes.contains(&here)) else { return Vec::new() };
     let mut found = Vec::new();
+    let of_program = |line: &&Mapping<'_>| line.file == here.file;
+    let first = lines.iter().find(of_program).map(|line| line.bytes.start);
     for (at, Mapping { bytes, access, file }) in lines.iter().enumerate() {
-        if *file != here.file || !["r-xp", "r--p"].contains(access) {
+        // Rule 4.
+        if *file != here.file || !["r-xp", "r--p"].contains(access) || first == Some(bytes.start) {
             continue;
         }
         let before = at.checked_sub(1).map_or(0, |at| lines[at].bytes.end);
@@ -79,6 +84,9 @@ fn mapping(line: &str) -> Option<Mapping<'_>> {
 }
 
 /// Puts a copy in huge pages where a part was. If anything is refused, everything is as it was.
+///
+/// Only the last step could leave nothing where the program was: Linux takes away what is in the place, and then moves; between, it
+/// asks for no more than a few pages for its own tables.
 fn replace(part: &Part) -> io::Result<()> {
     let copy = copy_of(part)?;
     let room = Room::make(part.pieces.len())?;
@@ -87,16 +95,13 @@ fn replace(part: &Part) -> io::Result<()> {
     for piece in (0..part.pieces.len()).step_by(PIECE) {
         huge::collapse(copy.as_raw_fd(), room.at, piece)?;
     }
-    // Rule 3. Not at once: while somebody maps what may be written to, it cannot be refused, and this mapping could be, until now.
-    // SAFETY: a plain system call on our own descriptor.
-    answered(unsafe { libc::fcntl(copy.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_FUTURE_WRITE | SEALS) } == 0)?;
     room.move_to(part.pieces.start)
 }
 
-/// The seals that keep the copy's length.
-const SEALS: libc::c_int = libc::F_SEAL_GROW | libc::F_SEAL_SHRINK;
+/// What nobody may do to the copy any more.
+const SEALS: libc::c_int = libc::F_SEAL_WRITE | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
 
-/// Shared memory with the bytes of a part, each as far from the beginning as it is from the first piece.
+/// A file in memory with the bytes of a part, each as far from the beginning as it is from the first piece.
 fn copy_of(part: &Part) -> io::Result<File> {
     // SAFETY: a valid C string; the call touches no memory of ours.
     let fd = unsafe { libc::memfd_create(c"gearbox-code".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
@@ -108,6 +113,8 @@ fn copy_of(part: &Part) -> io::Result<File> {
     // SAFETY: mapped from the program's file, to be read and never to be written, for as long as the process lives.
     let program = unsafe { std::slice::from_raw_parts(bytes.start as *const u8, bytes.len()) };
     copy.write_all_at(program, (bytes.start - part.pieces.start) as u64)?;
+    // SAFETY: a plain system call on our own descriptor.
+    answered(unsafe { libc::fcntl(copy.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } == 0)?;
     Ok(copy)
 }
 
@@ -129,7 +136,7 @@ impl Room {
     }
 
     fn map(&self, file: &File, access: libc::c_int) -> io::Result<()> {
-        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
         // SAFETY: the range lies in our own room.
         answered(unsafe { libc::mmap(self.at, self.bytes, access, flags, file.as_raw_fd(), 0) } == self.at)
     }
@@ -172,14 +179,14 @@ mod tests {
     fn a_part_has_pieces_with_nothing_else_in_them() {
         let found = parts(MAPS, 0x55fd_0040_0000);
         let pieces: Vec<_> = found.iter().map(|part| (part.pieces.clone(), part.executable)).collect();
-        // The third one has a neighbour in its only piece.
-        assert_eq!(pieces, [(0x55fd_0000_0000..0x55fd_0020_0000, false), (0x55fd_0020_0000..0x55fd_00a0_0000, true)]);
-        assert_eq!(found[1].bytes, 0x55fd_003e_3000..0x55fd_0098_9000);
+        // The first one stays, and the third has a neighbour in its only piece.
+        assert_eq!(pieces, [(0x55fd_0020_0000..0x55fd_00a0_0000, true)]);
+        assert_eq!(found[0].bytes, 0x55fd_003e_3000..0x55fd_0098_9000);
         // With neighbours on both sides, what is left inside.
         let close = MAPS
             .replace("55fd00000000-55fd001e4000", "55fd00000000-55fd003e3000")
             .replace("55fd00b88000-", "55fd00989000-");
-        assert_eq!(parts(&close, 0x55fd_0040_0000)[1].pieces, 0x55fd_0040_0000..0x55fd_0080_0000);
+        assert_eq!(parts(&close, 0x55fd_0040_0000)[0].pieces, 0x55fd_0040_0000..0x55fd_0080_0000);
         assert!(parts(MAPS, 0x1000).is_empty());
     }
 }

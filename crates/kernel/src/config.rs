@@ -86,7 +86,7 @@ choice! {
 }
 
 choice! {
-    /// Whether tables that everybody uses lie in huge pages (see [`crate::region::huge`]).
+    /// Whether tables that everybody uses, and the program's code, lie in huge pages (see [`crate::region::huge`]).
     HugePages {
         /// No.
         Off "off",
@@ -144,7 +144,7 @@ pub struct Config {
     pub fiber_stack_bytes: usize,
     /// How much memory the region may grow to, in bytes.
     pub region_bytes_max: u64,
-    /// Whether tables that everybody uses lie in huge pages.
+    /// Whether tables that everybody uses, and the program's code, lie in huge pages.
     pub huge_pages: HugePages,
     /// A test mode: every session is resumed by another engine at every request.
     pub move_sessions: bool,

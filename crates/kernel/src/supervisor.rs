@@ -183,6 +183,7 @@ pub fn run<S: Service>(
     region::huge::move_code();
     let config = crate::supervisor::config();
     let service: &'static dyn Service = Box::leak(Box::new(make()?));
+    region::huge::back_tables()?;
     let listeners = net::listen(config)?;
     net::make_ports(config, &listeners)?;
     match config.primitive {
@@ -190,7 +191,6 @@ pub fn run<S: Service>(
         crate::config::Primitive::Sysv => wait::sysv::remember(&config.data_dir, engine::slots_needed(config))?,
         _ => wait::sysv::forget(&config.data_dir),
     }
-    region::huge::back_tables()?;
     let channel = Channel::make()?;
     let mut this = Supervisor {
         config,

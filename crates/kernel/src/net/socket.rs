@@ -6,6 +6,11 @@ use crate::hosting::{self, group};
 use crate::session::{self, Received, SessionShared};
 use crate::wait::{self, Event};
 use crate::{clock, engine};
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+// Its calls are instructions in this program's code. After a sleep, those of the C library cost a look-up of one more page.
+use rustix::net::{self, RecvFlags, SendFlags};
+use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -97,6 +102,11 @@ impl Socket {
         Some(Socket { fd })
     }
 
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the table keeps the descriptor open for as long as it gives this socket out.
+        unsafe { BorrowedFd::borrow_raw(self.fd) }
+    }
+
     /// The descriptor in this process.
     pub(crate) fn fd(&self) -> i32 {
         self.fd
@@ -139,20 +149,12 @@ impl Socket {
             return simulated.receive(self.fd, into, may_sleep);
         }
         let room = into.capacity() - into.len();
-        let flags = if may_sleep { 0 } else { libc::MSG_DONTWAIT };
-        // SAFETY: the vector has `room` bytes behind its length.
-        let got = unsafe { libc::recv(self.fd, into.as_mut_ptr().add(into.len()).cast(), room, flags) };
-        match got {
-            0 => Received::Closed,
-            got if got > 0 => {
-                // SAFETY: the system has written that many bytes there.
-                unsafe { into.set_len(into.len() + got as usize) };
-                Received::Bytes(got as usize == room)
-            }
-            _ => match std::io::Error::last_os_error().raw_os_error() {
-                Some(libc::EAGAIN | libc::EINTR) => Received::Nothing,
-                _ => Received::Closed,
-            },
+        let flags = if may_sleep { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        match net::recv(self.as_fd(), spare_capacity(into), flags) {
+            Ok((0, _)) => Received::Closed,
+            Ok((got, _)) => Received::Bytes(got == room),
+            Err(Errno::AGAIN | Errno::INTR) => Received::Nothing,
+            Err(_) => Received::Closed,
         }
     }
 
@@ -161,15 +163,10 @@ impl Socket {
         if let Some(simulated) = engine::sim::net() {
             return simulated.send(self.fd, bytes);
         }
-        // SAFETY: the slice is valid for the call.
-        let sent =
-            unsafe { libc::send(self.fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
-        if sent >= 0 {
-            return Ok(sent as usize);
-        }
-        match std::io::Error::last_os_error().raw_os_error() {
-            Some(libc::EAGAIN | libc::EINTR) => Err(SendError::WouldBlock),
-            _ => Err(SendError::Broken),
+        match net::send(self.as_fd(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(sent) => Ok(sent),
+            Err(Errno::AGAIN | Errno::INTR) => Err(SendError::WouldBlock),
+            Err(_) => Err(SendError::Broken),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Huge pages: memory in pieces of 2 MiB, for tables that every session reads all the time.
+//! Huge pages: memory in pieces of 2 MiB, for tables that every session reads all the time, and for the program's code.
 //!
 //! Memory of 4 KiB pages costs twice. A processor remembers where some thousand pages lie, and looks up all others in tables in
 //! memory, in a virtual machine in two tables at once. And a process that touches a page for the first time fetches it with a fault
@@ -15,7 +15,8 @@
 //!    the fixed ones, which lie side by side ([`back_tables`]).
 //! 2. A kernel that refuses is asked again a few times, and then no more: what it does to find a huge page takes its time.
 //! 3. Several sessions may ask for the same piece at once. All but one are told to try again, which is not a refusal ([`back`]).
-//! 4. What is counted is pieces, once each: whoever changes the word of a piece counts it ([`count`]).
+//! 4. What is counted is pieces, once each: whoever changes the word of a piece counts it ([`count`]). Fixed tables have no such words; they
+//!    are put there by one process, and counted apart, as code is.
 //!
 //! `MADV_COLLAPSE` (Linux 6.1) and not a mapping of reserved pages (`MAP_HUGETLB`): nothing has to be reserved beforehand, the answer
 //! comes for each piece, and memory beside them stays in small pages, in the same mapping.
@@ -74,13 +75,13 @@ pub fn demanded() -> bool {
 /// What there is of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HugeUsage {
-    /// Bytes that were put in huge pages. The kernel may have split some since, or swapped them out.
+    /// Bytes of tables that grow that were put in huge pages. The kernel may have split some since, or swapped them out.
     pub bytes: u64,
     /// Pieces that were put in small pages, because the kernel refused, or had refused so often that it was not asked.
     pub refused: u64,
-    /// Pieces of fixed tables that were asked for, and how many of them are among the first.
+    /// Pieces of fixed tables that huge pages were asked for, and how many were put in some.
     pub fixed: (u64, u64),
-    /// Pieces that the program's code lies in, beside the others: they are not the region's.
+    /// Pieces that the program's code lies in. They are not the region's.
     pub code: u64,
 }
 
@@ -159,9 +160,8 @@ pub(crate) fn back_tables() -> Result<()> {
         return Ok(());
     }
     for offset in (0..super::tables_end()).step_by(PIECE) {
-        if let Some(pages) = back(offset, || false)? {
-            count(0, pages);
-            super::header().huge.fixed.fetch_add(u64::from(pages == Pages::Huge), Relaxed);
+        if back(offset, || false)? == Some(Pages::Huge) {
+            super::header().huge.fixed.fetch_add(1, Relaxed);
         }
     }
     Ok(())

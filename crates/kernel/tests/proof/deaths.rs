@@ -294,6 +294,8 @@ fn bug(setup: Setup) {
         goes_on(&mut bystanders);
     }
     assert_eq!(bystanders[0].stat("restarts"), 0);
+    // Code that was moved has its names still.
+    assert!(server.log().contains("kernel::hosting::"), "no function is named in {}", server.log());
     drop(bystanders);
     server.stop();
 }

@@ -157,6 +157,7 @@ impl Server {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
             .env(VARIABLE, setup.write(port, &dir))
             .env_remove("GEARBOX_RESTARTS")
+            .env("RUST_BACKTRACE", "1")
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

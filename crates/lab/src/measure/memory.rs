@@ -4,7 +4,8 @@
 //! - The *proportional set* of a process counts each page of it, divided by how many processes map the page. Summed over a server it
 //!   is what the server has, with programs and libraries shared out fairly.
 //! - *Shared* here is shared memory: anonymous mappings between processes, System V segments, files in `/dev/shm`. All
-//!   other pages are *private*, program text included.
+//!   other pages are *private*, program text included, unless the program lies in shared memory itself, as `gearbox serve` does with
+//!   `huge_pages`.
 //!
 //! Rules
 //! 1. Page tables and kernel stacks are counted: with a process for each connection they are a good part of its price.
