@@ -5,7 +5,7 @@
 //! | a table or an index, the catalog's own table among them | a few pages ([`PAGES`]) |
 //! | the history | its rows: no more pages a row than before, and what sessions take ahead |
 //! | the log's files | one segment, which is made before it is needed |
-//! | the region: all that `gearbox.resources` says memory is set aside for | a segment of the transaction map ([`REGION_BYTES`]) |
+//! | the region: all that `gearbox.resources` says memory is set aside for, the program's code in huge pages with it | a segment of the transaction map ([`REGION_BYTES`]) |
 //! | the processes: their proportional set in `/proc`, without files and the region | a twentieth, and [`PROCESS_BYTES`] |
 //! | what the processes have touched of the region | to the region's size |
 
@@ -114,6 +114,10 @@ pub fn sizes(server: &ServerUnderTest, client: &mut Client) -> Outcome<Sizes> {
         .query_one("select max_used from gearbox.resources where name = 'region heap' and total >= 68719476736", &[])
         .map_err(told)?;
     by_owner.insert("extents of the heap".into(), heap.get(0));
+    let code = client
+        .query_one("select num_active from gearbox.resources where name = 'huge pages of code'", &[])
+        .map_err(told)?;
+    by_owner.insert("code in huge pages".into(), code.get::<_, i64>(0) * (2 << 20));
     let mut log = 0;
     for entry in std::fs::read_dir(data.join("wal")).map_err(|error| error.to_string())?.flatten() {
         // A segment may be renamed between the two calls: it is counted by its new name.
