@@ -1,9 +1,9 @@
 //! The program's own code in huge pages, so that a processor has to look up where it lies less often.
 //!
-//! A statement runs through some fifty pages of 4 KiB of code. A processor that comes from another process knows none of them, and
+//! A statement runs through many pages of 4 KiB of code. A processor that comes from another process knows none of them, and
 //! looks each one up in tables of memory that this process has for itself and that are in no cache; in a virtual machine, in two tables at
-//! once. With hundreds of processes that is a microsecond for each page, every time. So the code lies in pages of 2 MiB, of which three
-//! are enough, and with it what else of the program is only read. The kernel gives a file's pages no such size, so this is a copy:
+//! once. With hundreds of processes that is up to a microsecond for each page, every time. So the code lies in a few pages of 2 MiB, and
+//! with it what else of the program is only read, but for its beginning. Linux gives a file's pages no such size, so this is a copy:
 //!
 //! ```text
 //!  /proc/self/maps -> what is mapped of the program and is not written to, with the empty space about it up to multiples of 2 MiB

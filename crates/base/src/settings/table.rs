@@ -292,9 +292,13 @@ settings! {
     /// Whether the buffer pool, fixed tables and the program's own code lie in huge pages, of 2 MiB.
     ///
     /// With `try` the server takes them, for the pool as it fills, as far as the system grants them. With `on` it takes them all at its start,
-    /// or refuses to start; those for code are not insisted on. Tables of fixed size in shared memory, which are the larger the more `max_connections` there are, take
-    /// all their memory at the start then, not as they are used: some 60 MiB with 10,000. Tools that look for code in the program's file, as `perf`
-    /// and `valgrind` do, find it with `off` only. Nothing has to be reserved for them, as it has for PostgreSQL: they are put together by the kernel (Linux 6.1).
+    /// or refuses to start; those for code are not insisted on. Nothing has to be reserved for them, as it has for PostgreSQL: they are put
+    /// together by the kernel (Linux 6.1).
+    ///
+    /// Tables of fixed size in shared memory, which are the larger the more `max_connections` there are, take all their memory at the start
+    /// then, not as they are used: some 60 MiB with 10,000. Tools that look for code in the program's file, as `perf` and `valgrind` do, find
+    /// it with `off` only.
+    ///
     /// `gearbox.resources` says how many pieces of 2 MiB were put in huge pages, and how many in small ones, because the kernel refused or
     /// had refused so often that it was not asked any more. What the kernel does to them later, swapping and splitting, is not seen there.
     ///
