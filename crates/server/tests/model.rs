@@ -156,10 +156,12 @@ fn mapped_kib(pid: i32) -> (u64, u64) {
         match line.strip_prefix("ShmemPmdMapped:") {
             Some(kib) => {
                 let kib: u64 = kib.trim().trim_end_matches(" kB").parse().unwrap();
-                match () {
-                    () if file.contains("memfd:gearbox-region") => region += kib,
-                    () if file.contains("memfd:gearbox-code") => code += kib,
-                    () => assert_eq!(kib, 0, "{file}"),
+                if file.contains("memfd:gearbox-region") {
+                    region += kib;
+                } else if file.contains("memfd:gearbox-code") {
+                    code += kib;
+                } else {
+                    assert_eq!(kib, 0, "{file}");
                 }
             }
             // Each mapping begins with a line whose first word is no name.
