@@ -98,6 +98,7 @@ fn serve(description: &str) -> i32 {
         engine_idle_spin_us: 0,
         session_idle_spin_us: 0,
         time_slice_us: 5000,
+        gather_answers: true,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 64 << 20,
         huge_pages: HugePages::Try,

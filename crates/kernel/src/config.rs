@@ -140,6 +140,8 @@ pub struct Config {
     pub session_idle_spin_us: u32,
     /// How long a session may compute before it yields, in microseconds.
     pub time_slice_us: u32,
+    /// Whether engines with fibers send answers together.
+    pub gather_answers: bool,
     /// A fiber's stack, in bytes of address space.
     pub fiber_stack_bytes: usize,
     /// How much memory the region may grow to, in bytes.

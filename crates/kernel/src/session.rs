@@ -872,6 +872,14 @@ impl Session {
     /// Sends what has gathered when no statement runs: an interrupt that would end one is void, and only what ends the session ends
     /// the wait. Errors: `08006`, that interrupt's error.
     pub fn flush_answers(&mut self) -> Result<()> {
+        if !self.output.is_empty() && !self.broken {
+            match engine::expect_local().gather.send(self.slot.id(), self.socket, &self.output) {
+                Ok(sent) if sent == self.output.len() => self.output.clear(),
+                Ok(sent) => drop(self.output.drain(..sent)),
+                Err(net::SendError::WouldBlock) => {}
+                Err(net::SendError::Broken) => self.broken = true,
+            }
+        }
         self.between_statements(Session::flush)
     }
 

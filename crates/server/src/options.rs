@@ -108,6 +108,7 @@ impl Options {
             engine_idle_spin_us: settings.micros(S::EngineIdleSpin) as u32,
             session_idle_spin_us: settings.micros(S::SessionIdleSpin) as u32,
             time_slice_us: settings.micros(S::TimeSlice) as u32,
+            gather_answers: settings.bool(S::GatherAnswers),
             fiber_stack_bytes: settings.bytes(S::FiberStackSize) as usize,
             region_bytes_max: settings.bytes(S::RegionSizeMax),
             huge_pages: HugePages::parse(settings.word(S::HugePages)).expect(chosen),

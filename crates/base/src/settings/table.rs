@@ -170,6 +170,13 @@ settings! {
     /// Ignored when `sessions` is `dedicated`, where the operating system shares out the CPUs.
     TimeSlice "time_slice": ExecutionModel, Start, integer(100, 1_000_000, Unit::Microseconds, 250);
 
+    /// Whether engines with fibers send answers to several clients with one system call.
+    ///
+    /// Clients that share CPUs with the server then find several answers when they wake, rather than to take the CPU from the engine for
+    /// each. An answer waits at most until those have run that were ready when it was made. It is done with an io_uring; where the system
+    /// allows none, each answer is sent by itself. `gearbox.engines` counts in `answers_gathered`.
+    GatherAnswers "gather_answers": ExecutionModel, Start, boolean(true);
+
     /// How much address space the stack of a fiber has.
     ///
     /// Memory is taken as the stack grows. Parsing and planning run on larger stacks; a statement whose queries are nested deeper than this

@@ -93,6 +93,8 @@ pub struct EngineStats {
     pub sleeps: Counter,
     /// Times that a spin before a sleep found work.
     pub spins_hit: Counter,
+    /// Answers that were gathered, to be sent together with others.
+    pub gathered: Counter,
     /// Sessions that used their time slice up.
     pub slices_exhausted: Counter,
     /// Looks at sockets and completions.
@@ -292,6 +294,8 @@ pub(crate) struct Local {
     pub(crate) slice_ns: u64,
     slice_start: Cell<Nanos>,
     pub(crate) io: crate::io::LocalIo,
+    /// With fibers: answers that wait to be sent together.
+    pub(crate) gather: crate::net::Gather,
 }
 
 impl Local {
@@ -309,6 +313,7 @@ impl Local {
             slice_ns: config.time_slice_us as u64 * 1000,
             slice_start: Cell::new(0),
             io: crate::io::LocalIo::new(config),
+            gather: crate::net::Gather::new(config.gather_answers && sessions == Sessions::Fiber),
         }
     }
 
@@ -327,6 +332,11 @@ impl Local {
     /// Begins a time slice.
     pub(crate) fn begin_slice(&self, now: Nanos) {
         self.slice_start.set(now);
+    }
+
+    /// When the present slice began.
+    pub(crate) fn slice_started(&self) -> Nanos {
+        self.slice_start.get()
     }
 }
 
@@ -513,9 +523,12 @@ pub(crate) fn turn_is_over() -> bool {
 pub(crate) fn yield_if_due() {
     let local = expect_local();
     if let Some(switch) = local.fiber.get() {
-        if slice_is_over() {
+        let now = clock::now();
+        if now.saturating_sub(local.slice_start.get()) >= local.slice_ns {
             local.shared.stats.slices_exhausted.add(1);
             hosting::fiber::yield_now(local, switch);
+        } else {
+            local.gather.hand_over_if_due(now);
         }
     } else {
         // The loop of an engine with fibers does it; here a session that computes must.

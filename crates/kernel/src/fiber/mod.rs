@@ -22,6 +22,8 @@ use stack::{Pool, Stack};
 pub(crate) enum Suspended {
     /// It waits; a post or a deadline makes it runnable.
     Waits,
+    /// Its answer waits to be sent with others.
+    Sends,
     /// It has used its time slice up and is runnable.
     Yielded,
     /// It is at its end.

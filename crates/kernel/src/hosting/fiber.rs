@@ -12,6 +12,8 @@
 //!                        the next deadline at once
 //! ```
 //!
+//! Answers that are made while others are ready to run are sent together, after those have run (`gather` in [`crate::net`]).
+//!
 //! A fiber stays on its engine until its request is done. Parked sessions move: when an engine falls behind while another
 //! sleeps, or lets requests wait for much less long, fresh requests are handed over, and the session's home moves with it.
 
@@ -201,6 +203,7 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         }
         local.io.submit();
         this.run_some();
+        this.send_gathered();
         this.hand_over();
     }
     group::end(local.shared);
@@ -208,7 +211,12 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
 
 impl Loop {
     fn has_work(&self) -> bool {
-        !(self.resumable.is_empty() && self.first.is_empty() && self.fresh.is_empty() && self.sliced.is_empty())
+        self.others_are_ready() || !(self.sliced.is_empty() && self.local.gather.is_empty())
+    }
+
+    /// True if there are sessions that run before those that have used a slice up.
+    fn others_are_ready(&self) -> bool {
+        !(self.resumable.is_empty() && self.first.is_empty() && self.fresh.is_empty())
     }
 
     /// Posted fibers, deadlines, disk completions.
@@ -352,9 +360,20 @@ impl Loop {
         }
     }
 
+    /// Sends the answers that have gathered, and lets their fibers go on.
+    fn send_gathered(&mut self) {
+        let gather = &self.local.gather;
+        gather.hand_over();
+        while let Some(id) = gather.next_sent() {
+            self.resume(id);
+        }
+    }
+
     fn resume(&mut self, id: SessionId) {
+        let others = self.others_are_ready();
         let Some(fiber) = &mut self.fibers[id.0 as usize] else { return };
         let local = self.local;
+        local.gather.set_others(others);
         local.set_session(Some(session::slot(id)));
         local.shared.stats.switches.add(1);
         let why = fiber.resume(local);
@@ -364,6 +383,8 @@ impl Loop {
                 fiber.timer = local.timer_of_wait.get();
                 fiber.waits = true;
             }
+            // The engine's gathered answers know it.
+            Suspended::Sends => {}
             Suspended::Yielded => {
                 fiber.slices += 1;
                 self.sliced.push(id, fiber.slices);

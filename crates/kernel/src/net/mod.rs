@@ -19,11 +19,13 @@
 //!    [`sweep`], which runs before an engine sleeps; those that sleep already are woken for it.
 
 mod accept;
+mod gather;
 mod keep;
 mod port;
 mod socket;
 
 pub(crate) use accept::{accept_pooled, accept_sleeping, close_private_port, listen};
+pub(crate) use gather::Gather;
 pub(crate) use keep::{Keeper, KeptMessage};
 pub(crate) use port::{
     Arrived, BELL, EVENTS_MAX, LISTENER, Port, add_ring, forget_stale, make_ports, port_of, post_if_socket_wait,

@@ -62,6 +62,7 @@ pub fn main(description: &str) -> i32 {
         engine_idle_spin_us: number("spin", 0),
         session_idle_spin_us: number("spin", 0),
         time_slice_us: 1000,
+        gather_answers: true,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 128 << 20,
         huge_pages: HugePages::Try,

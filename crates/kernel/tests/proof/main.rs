@@ -9,6 +9,7 @@ mod support;
 mod basics;
 mod clients;
 mod deaths;
+mod gathered;
 mod interrupts;
 mod kills;
 mod limits;
@@ -29,6 +30,7 @@ fn main() {
     tests.extend(interrupts::tests());
     tests.extend(stall::tests());
     tests.extend(slices::tests());
+    tests.extend(gathered::tests());
     tests.extend(limits::tests());
     tests.extend(clients::tests());
     tests.extend(deaths::tests());

@@ -100,6 +100,7 @@ pub fn serve_if_asked() -> Option<i32> {
         engine_idle_spin_us: 20,
         session_idle_spin_us: 0,
         time_slice_us: number(6) as u32,
+        gather_answers: true,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: number(7),
         huge_pages: HugePages::Try,

@@ -600,11 +600,12 @@ fn stat(session: &mut Session) {
     let sum = |of: fn(&engine::EngineStats) -> u64| all.iter().map(|engine| of(&engine.stats)).sum::<u64>();
     let _ = write!(
         text,
-        " requests={} switches={} sleeps={} slices={} polls={} taken_over={} accepted={} primitive={}",
+        " requests={} switches={} sleeps={} slices={} gathered={} polls={} taken_over={} accepted={} primitive={}",
         sum(|stats| stats.requests.get()),
         sum(|stats| stats.switches.get()),
         sum(|stats| stats.sleeps.get()),
         sum(|stats| stats.slices_exhausted.get()),
+        sum(|stats| stats.gathered.get()),
         sum(|stats| stats.polls.get()),
         sum(|stats| stats.taken_over.get()),
         sum(|stats| stats.accepted.get()),

@@ -22,6 +22,7 @@ pub const COLUMNS: &[ViewColumn] = &[
     column("ctx_switches", INT8),
     column("sleeps", INT8),
     column("spins_hit", INT8),
+    column("answers_gathered", INT8),
     column("slices_exhausted", INT8),
     column("polls", INT8),
     column("polls_hit", INT8),
@@ -62,6 +63,7 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
             .count(stats.switches.get())
             .count(stats.sleeps.get())
             .count(stats.spins_hit.get())
+            .count(stats.gathered.get())
             .count(stats.slices_exhausted.get())
             .count(stats.polls.get())
             .count(stats.polls_hit.get())

@@ -84,6 +84,7 @@ pub fn serve_if_asked() -> Option<i32> {
         engine_idle_spin_us: 20,
         session_idle_spin_us: 0,
         time_slice_us: 250,
+        gather_answers: true,
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: 256 << 20,
         huge_pages: HugePages::Try,

@@ -1,0 +1,132 @@
+//! Answers that an engine with fibers sends together: they are, none waits for a long statement, and what one client does with its own
+//! disturbs nobody else's.
+
+use crate::support::runner::Test;
+use crate::support::{Client, Server, Setup, pooled};
+use kernel::config::Sessions;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+/// Sets of requests that come together, of which one at least must have.
+const ROUNDS: usize = 20;
+
+pub fn tests() -> Vec<Test> {
+    let mut tests: Vec<Test> = Vec::new();
+    for model in pooled().filter(|model| model.1 == Sessions::Fiber) {
+        // A request is never interrupted by the end of its slice, so that the order of what runs is that of what came.
+        let setup = Setup { engines: 1, time_slice_us: 1_000_000, ..Setup::of(model) };
+        let name = format!("{}_{}", model.0, model.1);
+        tests.push((format!("gathered::together_{name}"), Box::new(move || together(setup))));
+        tests.push((format!("gathered::not_for_long_{name}"), Box::new(move || not_for_long(setup))));
+        tests.push((format!("gathered::unwell_{name}"), Box::new(move || unwell(Setup::of(model)))));
+    }
+    tests
+}
+
+/// True where the system lets processes have rings; where it does not, nothing gathers.
+fn rings_are_had() -> bool {
+    io_uring::IoUring::new(1).is_ok()
+}
+
+/// Keeps the only engine busy for some milliseconds, so that what is sent meanwhile has come together when it is done.
+fn occupy(client: &mut Client) {
+    client.send("compute 2000").unwrap();
+    std::thread::sleep(Duration::from_millis(2));
+}
+
+fn together(setup: Setup) {
+    let server = Server::start(setup);
+    let mut busy = server.connect();
+    let mut clients = server.connect_many(16);
+    let gathers = (0..ROUNDS).any(|_| {
+        let before = busy.stat("gathered");
+        occupy(&mut busy);
+        clients.iter_mut().for_each(|client| client.send("ping").unwrap());
+        clients.iter_mut().for_each(|client| assert_eq!(client.line().unwrap(), "pong"));
+        assert_eq!(busy.line().unwrap(), "ok");
+        busy.stat("gathered") - before >= clients.len() as u64
+    });
+    assert_eq!(gathers, rings_are_had(), "{}", setup.name());
+    server.stop();
+}
+
+/// An answer that has gathered is sent although the next statement computes for long.
+fn not_for_long(setup: Setup) {
+    const LONG_MS: u64 = 200;
+    let server = Server::start(setup);
+    let (mut busy, mut short, mut long) = (server.connect(), server.connect(), server.connect());
+    let seen = (0..ROUNDS).any(|_| {
+        let before = busy.stat("gathered");
+        occupy(&mut busy);
+        short.send("ping").unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+        long.send(&format!("spin {LONG_MS}")).unwrap();
+        assert_eq!(short.line().unwrap(), "pong");
+        let answered = Instant::now();
+        assert_eq!(long.line().unwrap(), "ok");
+        assert!(answered.elapsed() > Duration::from_millis(LONG_MS / 2), "{}: {:?}", setup.name(), answered.elapsed());
+        assert_eq!(busy.line().unwrap(), "ok");
+        busy.stat("gathered") - before >= 2
+    });
+    assert_eq!(seen, rings_are_had(), "{}", setup.name());
+    server.stop();
+}
+
+/// Clients that do not read, and others that leave before their answer comes: all the rest are answered, and who begins to read finds
+/// everything, in order.
+fn unwell(setup: Setup) {
+    const SIZES: std::ops::Range<usize> = 13_000..13_700;
+    let server = Server::start(setup);
+    let done = AtomicBool::new(false);
+    let slow = server.connect();
+    std::thread::scope(|scope| {
+        for mut client in server.connect_many(4) {
+            let done = &done;
+            scope.spawn(move || {
+                while !done.load(SeqCst) {
+                    client.expect("ping", "pong");
+                }
+            });
+        }
+        scope.spawn(|| {
+            while !done.load(SeqCst) {
+                let mut client = server.connect();
+                client.send("ping").unwrap();
+                leave_at_once(client);
+            }
+        });
+        // The first of them does not read for a while, and then so slowly that answers are sent in parts.
+        let mut stream = slow.stream();
+        rustix::net::sockopt::set_socket_recv_buffer_size(stream, 64 << 10).unwrap();
+        scope.spawn(move || {
+            for size in SIZES {
+                stream.write_all(format!("big {size}\n").as_bytes()).unwrap();
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let mut expected = Vec::new();
+        for size in SIZES {
+            let mut answer = vec![b'x'; size];
+            (63..size).step_by(64).chain([size - 1]).for_each(|at| answer[at] = b'\n');
+            expected.extend(answer);
+        }
+        let mut found = vec![0; expected.len()];
+        let read = found.chunks_mut(5000).try_for_each(|piece| {
+            std::thread::sleep(Duration::from_micros(20));
+            stream.read_exact(piece)
+        });
+        done.store(true, SeqCst);
+        assert!(read.is_ok() && found == expected, "{}: answers are not what they were: {read:?}", setup.name());
+    });
+    let mut last = server.connect();
+    assert!(last.stat("gathered") > 0 || !rings_are_had(), "{}", setup.name());
+    drop(last);
+    server.stop();
+}
+
+/// Breaks the connection, rather than to end it.
+fn leave_at_once(client: Client) {
+    rustix::net::sockopt::set_socket_linger(client.stream(), Some(Duration::ZERO)).unwrap();
+}
