@@ -333,11 +333,6 @@ impl Local {
     pub(crate) fn begin_slice(&self, now: Nanos) {
         self.slice_start.set(now);
     }
-
-    /// When the present slice began.
-    pub(crate) fn slice_started(&self) -> Nanos {
-        self.slice_start.get()
-    }
 }
 
 thread_local! {
@@ -505,6 +500,7 @@ pub(crate) fn turn_is_over() -> bool {
     if clock::now().saturating_sub(local.slice_start.get()) < TURN_NS.min(local.slice_ns) {
         return false;
     }
+    local.gather.hand_over();
     std::thread::yield_now();
     let alone = match local.sessions {
         Sessions::Dedicated => true,
@@ -533,6 +529,10 @@ pub(crate) fn yield_if_due() {
     } else {
         // The loop of an engine with fibers does it; here a session that computes must.
         local.io.reap();
+        // A leaf on the engine's own stack, while its fiber stands still.
+        if local.sessions == Sessions::Fiber {
+            local.gather.hand_over_if_due(clock::now());
+        }
         if local.sessions == Sessions::Shared && slice_is_over() {
             hosting::group::begin_overtime(local);
         }

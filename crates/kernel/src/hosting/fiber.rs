@@ -4,7 +4,8 @@
 //!
 //! ```text
 //!   posted fibers ----+
-//!   deadlines --------+--> resume --> it waits (nothing to do), yields (to the end of the queue), or ends (parked)
+//!   deadlines --------+--> resume --> it waits (nothing to do), yields (to the end of the queue), has an answer to send, or
+//!                     |               ends (parked)
 //!   fresh requests ---+      open transactions first, then fresh requests, then those that used their slice up, open
 //!                            transactions first again; but who has none waits for a few that have one at most
 //!   handed over ------+
@@ -362,10 +363,19 @@ impl Loop {
 
     /// Sends the answers that have gathered, and lets their fibers go on.
     fn send_gathered(&mut self) {
-        let gather = &self.local.gather;
-        gather.hand_over();
-        while let Some(id) = gather.next_sent() {
+        let local = self.local;
+        local.gather.hand_over();
+        let begin = clock::now();
+        let mut now = begin;
+        // Those of now: who goes on with more requests may have another answer gathered, and sent by another one's statement.
+        for _ in 0..local.gather.sent() {
+            let Some(id) = local.gather.next_sent() else { break };
+            local.begin_slice(now);
             self.resume(id);
+            now = clock::now();
+            if now - begin >= LOOK_AFTER_NS {
+                break;
+            }
         }
     }
 

@@ -322,6 +322,7 @@ fn begin(order: &Order<'_>, action: Option<Action>) -> Result<Request> {
         Method::Call | Method::Simulated => {
             stats.io_sync.add(1);
             stats.io_completed.add(1);
+            local.gather.hand_over();
             sync::carry_out(slot, &file);
         }
     }

@@ -9,6 +9,8 @@
 //! fibers. Sockets are registered once, edge-triggered; a session that moves to another engine's port is registered there,
 //! and the old registration is dropped by the process that made it when it next reports something.
 //!
+//! Engines with fibers send answers to several clients by one call of a ring ([`gather`]); all else is sent by the session itself.
+//!
 //! Rules
 //! 1. Closing means `shutdown` first: the client sees the end although other processes still hold duplicates, and they
 //!    see it too, and close theirs.

@@ -18,6 +18,9 @@ pub fn tests() -> Vec<Test> {
         let setup = Setup { engines: 1, time_slice_us: 1_000_000, ..Setup::of(model) };
         let name = format!("{}_{}", model.0, model.1);
         tests.push((format!("gathered::together_{name}"), Box::new(move || together(setup))));
+        let alone = Setup { gather_answers: false, ..setup };
+        tests.push((format!("gathered::not_where_off_{name}"), Box::new(move || together(alone))));
+        tests.push((format!("gathered::without_a_pause_{name}"), Box::new(move || without_a_pause(Setup::of(model)))));
         tests.push((format!("gathered::not_for_long_{name}"), Box::new(move || not_for_long(setup))));
         tests.push((format!("gathered::unwell_{name}"), Box::new(move || unwell(Setup::of(model)))));
     }
@@ -35,19 +38,78 @@ fn occupy(client: &mut Client) {
     std::thread::sleep(Duration::from_millis(2));
 }
 
+/// More answers than one call takes, each another. Those of sessions in a transaction are not among what gathers.
 fn together(setup: Setup) {
+    const CLIENTS: usize = 80;
+    const IN_TRANSACTION: usize = 10;
     let server = Server::start(setup);
     let mut busy = server.connect();
-    let mut clients = server.connect_many(16);
+    let mut clients = server.connect_many(CLIENTS);
+    clients.iter_mut().take(IN_TRANSACTION).for_each(|client| client.expect("begin", "ok"));
+    let mut rounds = 0;
     let gathers = (0..ROUNDS).any(|_| {
         let before = busy.stat("gathered");
+        rounds += 1;
         occupy(&mut busy);
-        clients.iter_mut().for_each(|client| client.send("ping").unwrap());
-        clients.iter_mut().for_each(|client| assert_eq!(client.line().unwrap(), "pong"));
+        for (index, client) in clients.iter_mut().enumerate() {
+            client.send(&format!("add 0 {}", index + 1)).unwrap();
+        }
+        for (index, client) in clients.iter_mut().enumerate() {
+            assert_eq!(client.line().unwrap(), format!("ok {}", rounds * (index + 1)));
+        }
         assert_eq!(busy.line().unwrap(), "ok");
-        busy.stat("gathered") - before >= clients.len() as u64
+        let gathered = busy.stat("gathered") - before;
+        assert!(gathered <= (CLIENTS - IN_TRANSACTION + 1) as u64, "{gathered}");
+        gathered >= (CLIENTS - IN_TRANSACTION) as u64
     });
-    assert_eq!(gathers, rings_are_had(), "{}", setup.name());
+    assert_eq!(gathers, setup.gather_answers && rings_are_had(), "{}", setup.name());
+    assert!(setup.gather_answers || busy.stat("gathered") == 0);
+    drop((busy, clients));
+    server.stop();
+}
+
+/// Clients that send without a pause go on after an answer that has gathered, beside others and a session that computes: in turns, and
+/// each with its own answers.
+fn without_a_pause(setup: Setup) {
+    const REQUESTS: usize = 20_000;
+    let server = Server::start(setup);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let mut computing = server.connect();
+        let done = &done;
+        scope.spawn(move || {
+            while !done.load(SeqCst) {
+                computing.expect("spin 20", "ok");
+            }
+        });
+        for mut client in server.connect_many(3) {
+            scope.spawn(move || {
+                while !done.load(SeqCst) {
+                    client.expect("ping", "pong");
+                }
+            });
+        }
+        let streams: Vec<_> = server.connect_many(3);
+        let asking: Vec<_> = streams
+            .into_iter()
+            .enumerate()
+            .map(|(index, mut client)| {
+                scope.spawn(move || {
+                    let mut writer = client.stream().try_clone().unwrap();
+                    let asks = std::thread::spawn(move || {
+                        writer.write_all(format!("add 1 {}\n", index + 1).repeat(REQUESTS).as_bytes()).unwrap();
+                    });
+                    for request in 1..=REQUESTS {
+                        assert_eq!(client.line().unwrap(), format!("ok {}", request * (index + 1)));
+                    }
+                    asks.join().unwrap();
+                })
+            })
+            .collect();
+        let ends: Vec<_> = asking.into_iter().map(|one| one.join()).collect();
+        done.store(true, SeqCst);
+        assert!(ends.iter().all(|end| end.is_ok()), "{}", setup.name());
+    });
     server.stop();
 }
 

@@ -42,6 +42,8 @@ pub struct Setup {
     pub time_slice_us: u32,
     /// How much the region's heap may grow to.
     pub region_bytes_max: u64,
+    /// Whether engines with fibers send answers together.
+    pub gather_answers: bool,
 }
 
 impl Setup {
@@ -56,6 +58,7 @@ impl Setup {
             max_connections: 200,
             time_slice_us: 250,
             region_bytes_max: 256 << 20,
+            gather_answers: true,
         }
     }
 
@@ -70,11 +73,11 @@ impl Setup {
 
     fn write(&self, port: u16, dir: &std::path::Path) -> String {
         let Setup { engine, sessions, primitive, engines, move_sessions, .. } = self;
-        let Setup { max_connections, time_slice_us, region_bytes_max, .. } = self;
+        let Setup { max_connections, time_slice_us, region_bytes_max, gather_answers, .. } = self;
         let dir = dir.display();
         format!(
             "{engine} {sessions} {primitive} {engines} {move_sessions} {max_connections} {time_slice_us} \
-             {region_bytes_max} {port} {dir}"
+             {region_bytes_max} {port} {gather_answers} {dir}"
         )
     }
 }
@@ -100,12 +103,12 @@ pub fn serve_if_asked() -> Option<i32> {
         engine_idle_spin_us: 20,
         session_idle_spin_us: 0,
         time_slice_us: number(6) as u32,
-        gather_answers: true,
+        gather_answers: words[9] == "true",
         fiber_stack_bytes: 256 << 10,
         region_bytes_max: number(7),
         huge_pages: HugePages::Try,
         move_sessions: words[4] == "true",
-        data_dir: words[9].into(),
+        data_dir: words[10].into(),
         // Who has gone without a word is found out while a test waits for it.
         keepalive: Keepalive { idle_s: 1, interval_s: 1, count: 3, user_timeout_ms: 0 },
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, number(8) as u16))],
