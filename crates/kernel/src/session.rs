@@ -872,6 +872,7 @@ impl Session {
     /// Sends what has gathered when no statement runs: an interrupt that would end one is void, and only what ends the session ends
     /// the wait. Errors: `08006`, that interrupt's error.
     pub fn flush_answers(&mut self) -> Result<()> {
+        // Together with those of other sessions, where that pays; what is left then, and all else, is sent here.
         if !self.output.is_empty() && !self.broken {
             match engine::expect_local().gather.send(self.slot.id(), self.socket, &self.output) {
                 Ok(sent) if sent == self.output.len() => self.output.clear(),

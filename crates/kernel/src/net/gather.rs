@@ -18,8 +18,8 @@
 //!    over ten branches were a tenth slower).
 //! 2. What waits lies in its fiber's buffers. The fiber does not go on before the engine's loop has its result, and nothing is written
 //!    to a socket in a way that would make the call wait.
-//! 3. It is no wait in the sense of [`crate::wait`]: nobody else has to do anything to end it. A session whose answer was handed over and
-//!    that has not gone on yet ends with its engine, as if it had died just before the answer.
+//! 3. It is no wait in the sense of [`crate::wait`]: nobody else has to do anything to end it. A session whose answer was sent and
+//!    that has not gone on yet is not parked: if its engine dies, it does.
 //! 4. Where the system refuses a ring nothing gathers: one by one, answers would only come later. In the simulator they do gather, and
 //!    go one by one.
 
