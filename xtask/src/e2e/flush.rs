@@ -3,10 +3,11 @@
 //! One client inserts rows, one after another, while somebody watches the server. Between two acknowledgements a write of the log must
 //! have begun and ended; the log's files are opened so that a write is durable when it ends.
 //!
-//! | I/O method | who watches | a write ends with |
-//! |---|---|---|
-//! | `sync`, `workers` | `strace` | its system call |
-//! | `uring` | `perf`, on the system's own trace points | its completion in the ring |
+//! | I/O method | sessions | who watches | a write ends with |
+//! |---|---|---|---|
+//! | `sync`, `workers` | | `strace` | its system call |
+//! | `uring` | `dedicated`, `shared`: they hold their engine, and write the log themselves | `strace` | its system call |
+//! | `uring` | `fiber` | `perf`, on the system's own trace points | its completion in the ring |
 //!
 //! The scenario runs where a method was asked for by name: which one a default comes to is the server's choice.
 
@@ -44,7 +45,7 @@ pub fn scenario() -> Scenario {
 }
 
 fn flush(server: ServerUnderTest, _: Effort) -> Outcome<()> {
-    let ring = server.settings().io == Some("uring");
+    let ring = server.settings().io == Some("uring") && server.settings().model.sessions == "fiber";
     if ring {
         clients::ensure_perf()?;
     }

@@ -115,6 +115,8 @@ pub struct EngineStats {
     pub io_workers: Counter,
     /// Disk requests that were plain system calls.
     pub io_sync: Counter,
+    /// Durable writes that sessions made by a call of their own, though the method is another, since they held the engine.
+    pub io_own: Counter,
     /// Posts sent to a session that slept.
     pub wakes: Counter,
 }

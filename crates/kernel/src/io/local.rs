@@ -95,6 +95,16 @@ impl LocalIo {
         self.take_all()
     }
 
+    /// True if plain calls are the method.
+    pub(super) fn is_sync(&self) -> bool {
+        self.method == IoMethod::Sync
+    }
+
+    /// True if nothing of this engine is in its ring or waits to be handed to the workers, so that it may sleep anywhere.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.in_flight.get() == 0 && self.for_workers.borrow().is_empty()
+    }
+
     /// By what this engine's next request is carried out. Makes the ring if there is none yet.
     pub(super) fn method(&self) -> Method {
         match self.method {

@@ -9,6 +9,8 @@
 //! read_then(.., Action)                          whoever takes the completion in runs the action; nobody need wait
 //! ```
 //!
+//! [`write_durable_now`] is both in one, for who can do nothing before the write is on the disk: a commit.
+//!
 //! | file | what it is |
 //! |---|---|
 //! | [`name`] | names of files, and where they lie |
@@ -31,7 +33,8 @@
 //!    if an engine dies in the middle of it.
 //! 4. What is used is shown: an engine's counters say how many of its requests went through its ring, to a worker, or
 //!    were calls of its own. With `uring`, an engine that is refused a ring uses the workers; with any method, a session
-//!    that holds tickets and finds no free slot calls the system itself.
+//!    that holds tickets and finds no free slot calls the system itself, and so does one that holds its engine and has
+//!    nothing to do before a write is durable ([`write_durable_now`]).
 //! 5. No request is abandoned: a [`Ticket`] that is dropped waits for the end of its request.
 //!
 //! Life of a read: [`read`] finds the descriptor, takes a slot, puts an entry into the ring → [`Ticket::wait`] → the engine
@@ -239,6 +242,22 @@ pub fn write_durable(event: Event, file: FileName, offset: u64, buffers: &[Buffe
     issue(Order { op: Op::WriteDurable, event, file, offset, buffers })
 }
 
+/// Writes several buffers in a row and returns when that is durable: [`write_durable`] and its wait in one. Answers the number of
+/// bytes written.
+///
+/// Whatever the method, a session that holds its engine makes the call itself if nothing of the engine is under way: nobody else could run
+/// there meanwhile, and the way back is shorter. A ring's durable write is finished by a thread of the system, which flushes the
+/// device and then wakes the engine; a worker is woken and wakes. (TPC-B, 8 clients, `process/dedicated`: 6,430 -> 7,530 transactions
+/// a second.) PostgreSQL 18 does the same with its log, whatever `io_method` says.
+///
+/// Errors: those of the opening, and those of [`Ticket::wait`].
+pub fn write_durable_now(event: Event, file: FileName, offset: u64, buffers: &[Buffer]) -> Result<usize> {
+    let local = engine::expect_local();
+    let order = Order { op: Op::WriteDurable, event, file, offset, buffers };
+    let by = if local.fiber.get().is_none() && local.io.is_quiet() { By::OwnCall } else { By::Method };
+    Ticket { request: begin(&order, None, by)?, op: order.op, file }.wait()
+}
+
 /// Writes durably, and runs the action then.
 pub fn write_durable_then(event: Event, file: FileName, offset: u64, buffers: &[Buffer], action: Action) -> Result<()> {
     issue_then(Order { op: Op::WriteDurable, event, file, offset, buffers }, action)
@@ -261,12 +280,12 @@ pub fn submit() {
 }
 
 fn issue(order: Order<'_>) -> Result<Ticket> {
-    let request = begin(&order, None)?;
+    let request = begin(&order, None, By::Method)?;
     Ok(Ticket { request, op: order.op, file: order.file })
 }
 
 fn issue_then(order: Order<'_>, action: Action) -> Result<()> {
-    if let Request::Over(outcome) = begin(&order, Some(action))? {
+    if let Request::Over(outcome) = begin(&order, Some(action), By::Method)? {
         act(&Completion {
             action,
             op: order.op,
@@ -279,8 +298,17 @@ fn issue_then(order: Order<'_>, action: Action) -> Result<()> {
     Ok(())
 }
 
+/// By what a request is to be carried out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The engine's method.
+    Method,
+    /// A call of the session's own.
+    OwnCall,
+}
+
 /// Issues a request: the one place where the method is chosen.
-fn begin(order: &Order<'_>, action: Option<Action>) -> Result<Request> {
+fn begin(order: &Order<'_>, action: Option<Action>, by: By) -> Result<Request> {
     check(order);
     let local = engine::expect_local();
     let stats = &local.shared.stats;
@@ -310,6 +338,12 @@ fn begin(order: &Order<'_>, action: Option<Action>) -> Result<Request> {
         stats.io_completed.add(1);
         return Ok(Request::Over(sync::carry_out_at_once(order.event, order.file, progress, &file)));
     };
+    if by == By::OwnCall && !local.io.is_sync() {
+        stats.io_own.add(1);
+        stats.io_completed.add(1);
+        sync::carry_out(slot, &file);
+        return Ok(Request::InSlot(slot));
+    }
     match local.io.method() {
         Method::Ring => {
             stats.io_uring.add(1);

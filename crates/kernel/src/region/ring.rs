@@ -10,7 +10,7 @@
 //!    is not full is written from a copy, with zeros behind. There is one such copy, so one write at a time.
 
 use super::reserve::Reserve;
-use crate::io::{self, Buffer, FileName, Ticket};
+use crate::io::{self, Buffer, FileName};
 use crate::wait::Event;
 use base::Result;
 use std::ptr::NonNull;
@@ -80,11 +80,11 @@ impl Ring {
         }
     }
 
-    /// Begins to write `bytes` bytes from `position` on to `offset` of a file, durably; a last block that is not full is filled
-    /// up with zeros. The ticket says when that is over, and that whole blocks were written.
+    /// Writes `bytes` bytes from `position` on to `offset` of a file and returns when they are durable; a last block that is not full is
+    /// filled up with zeros. Answers how many bytes were written, which are whole blocks.
     ///
-    /// Errors: those of [`io::write_durable`].
-    pub fn write(&self, event: Event, file: FileName, offset: u64, position: u64, bytes: usize) -> Result<Ticket> {
+    /// Errors: those of [`io::write_durable_now`].
+    pub fn write(&self, event: Event, file: FileName, offset: u64, position: u64, bytes: usize) -> Result<usize> {
         assert!((position as usize | offset as usize).is_multiple_of(BLOCK) && bytes > 0);
         let rest = bytes % BLOCK;
         let (first, second) = self.pieces(position, bytes - rest);
@@ -103,7 +103,7 @@ impl Ring {
                 unsafe { Buffer::new(at, size_of_val(words)) }
             })
             .collect();
-        io::write_durable(event, file, offset, &buffers)
+        io::write_durable_now(event, file, offset, &buffers)
     }
 }
 

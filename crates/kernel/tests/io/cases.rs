@@ -87,6 +87,20 @@ impl Stats {
     }
 }
 
+/// A write that has to be durable before anything else is done: who holds an engine makes it itself, unless something of that engine is under
+/// way; fibers leave it to the method.
+fn durable_now(server: &Server, clients: &mut [Client], sessions: &str, io: &str) {
+    let own = |line: &str, clients: &mut [Client]| {
+        let before = Stats::at_rest(server).get("own");
+        clients[0].ok(line);
+        Stats::at_rest(server).get("own") - before
+    };
+    let expected = if sessions == "fiber" || io == "sync" { 0 } else { 8 };
+    assert_eq!(own("durable_now 20 4", clients), expected, "{sessions} {io}");
+    assert_eq!(own("durable_beside 21 4", clients), 0, "{sessions} {io}");
+    assert_eq!(own("durable 22 4", clients), 0, "{sessions} {io}");
+}
+
 /// Sends a line over each connection, then takes all answers.
 fn all_at_once(clients: &mut [Client], line: impl Fn(usize) -> String) {
     for (index, client) in clients.iter_mut().enumerate() {
@@ -129,6 +143,7 @@ fn everything(engine: &str, sessions: &str, io: &str) {
     );
     all_at_once(&mut clients[..4], |index| format!("files {index}"));
     all_at_once(&mut clients[..4], |index| format!("durable {index} 4"));
+    durable_now(&server, &mut clients, sessions, io);
     clients[0].ok("panic");
     for order in ["front", "back", "drop"] {
         // The mix has written pages, and this reads into frames of its own: one client at a time.

@@ -233,7 +233,22 @@ fn command(session: &mut Session, line: &str) -> Result<String> {
         "vector" => vector(number(1)),
         "eof" => eof(number(1)),
         "files" => files(number(1)),
-        "durable" => durable(number(1), number(2)),
+        "durable" => durable(number(1), number(2), |event, name, offset, buffer| {
+            io::write_durable(event, name, offset, &[buffer])?.wait()
+        }),
+        "durable_now" => durable(number(1), number(2), |event, name, offset, buffer| {
+            io::write_durable_now(event, name, offset, &[buffer])
+        }),
+        // With a read under way, whose completion only this engine takes in.
+        "durable_beside" => durable(number(1), number(2), |event, name, offset, buffer| {
+            let mut page = Pages::new(Owner::Test, PAGE)?;
+            let at = NonNull::new(page.as_mut_ptr()).unwrap();
+            // SAFETY: the page outlives the ticket, which is waited for below.
+            let read = io::read(Event::DataFileRead, FILE, 0, unsafe { Buffer::new(at, PAGE) })?;
+            let written = io::write_durable_now(event, name, offset, &[buffer]);
+            read.wait()?;
+            written
+        }),
         "verify" => verify_all(),
         "prefetch" => prefetch(number(1), number(2) as usize, 1),
         "hold" => {
@@ -491,7 +506,7 @@ fn files(number: u64) -> Result<String> {
 }
 
 /// Durable writes to a log file, and to a data file.
-fn durable(number: u64, count: u64) -> Result<String> {
+fn durable(number: u64, count: u64, write: impl Fn(Event, FileName, u64, Buffer) -> Result<usize>) -> Result<String> {
     let mut pages = Pages::new(Owner::Test, PAGE)?;
     let at = NonNull::new(pages.as_mut_ptr()).unwrap();
     for name in [FileName::wal(number), FileName::data(300 + number)] {
@@ -500,7 +515,10 @@ fn durable(number: u64, count: u64) -> Result<String> {
             fill(&mut pages[..PAGE], page, number);
             // SAFETY: the pages outlive the request, which is waited for at once.
             let buffer = unsafe { Buffer::new(at, PAGE) };
-            io::write_durable(Event::WalWrite, name, page * PAGE as u64, &[buffer])?.wait()?;
+            let written = write(Event::WalWrite, name, page * PAGE as u64, buffer)?;
+            if written != PAGE {
+                return Err(bad(format!("{written} bytes of a page were written")));
+            }
         }
         for page in 0..count {
             pages.read(Event::WalRead, name, page * PAGE as u64, PAGE)?;
@@ -615,12 +633,13 @@ fn stats() -> String {
         |pick: fn(&engine::EngineStats) -> u64| engine::engines().iter().map(|engine| pick(&engine.stats)).sum::<u64>();
     let (used, used_max) = io::slots_used();
     format!(
-        "ok submitted={} completed={} uring={} workers={} sync={} used={used} used_max={used_max} refused={} pending={} descriptors={}",
+        "ok submitted={} completed={} uring={} workers={} sync={} own={} used={used} used_max={used_max} refused={} pending={} descriptors={}",
         sum(|stats| stats.io_submitted.get()),
         sum(|stats| stats.io_completed.get()),
         sum(|stats| stats.io_uring.get()),
         sum(|stats| stats.io_workers.get()),
         sum(|stats| stats.io_sync.get()),
+        sum(|stats| stats.io_own.get()),
         io::refused_rings(),
         io::pending().count(),
         io::descriptors(),

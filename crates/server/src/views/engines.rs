@@ -34,6 +34,7 @@ pub const COLUMNS: &[ViewColumn] = &[
     column("io_uring", INT8),
     column("io_workers", INT8),
     column("io_sync", INT8),
+    column("io_own", INT8),
 ];
 
 pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
@@ -75,6 +76,7 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
             .count(stats.io_uring.get())
             .count(stats.io_workers.get())
             .count(stats.io_sync.get())
+            .count(stats.io_own.get())
             .end();
     }
     Ok(())

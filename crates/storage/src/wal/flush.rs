@@ -100,7 +100,6 @@ impl Wal {
 
     /// Writes the ring from a block's beginning to a record's end to its segments, and returns when all of it is durable.
     fn write_range(&self, from: u64, to: u64) {
-        let mut tickets = Vec::with_capacity(2);
         let mut at = from;
         while at < to {
             let segment = at / SEGMENT_BYTES;
@@ -109,18 +108,13 @@ impl Wal {
                 crate::stop_server(&format!("a file of the log cannot be made: {error}"));
             }
             let (file, bytes) = (FileName::wal(segment), (end - at) as usize);
+            let blocks = bytes.next_multiple_of(BLOCK as usize);
             match self.ring.write(Event::WalWrite, file, at % SEGMENT_BYTES, at, bytes) {
-                Ok(ticket) => tickets.push((ticket, bytes.next_multiple_of(BLOCK as usize))),
+                Ok(written) if written == blocks => {}
+                Ok(written) => crate::stop_server(&format!("the log took {written} of {blocks} bytes")),
                 Err(error) => crate::stop_server(&format!("the log cannot be written: {error}")),
             }
             at = end;
-        }
-        for (ticket, bytes) in tickets {
-            match ticket.wait() {
-                Ok(written) if written == bytes => {}
-                Ok(written) => crate::stop_server(&format!("the log took {written} of {bytes} bytes")),
-                Err(error) => crate::stop_server(&format!("the log cannot be written: {error}")),
-            }
         }
     }
 }
