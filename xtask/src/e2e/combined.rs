@@ -7,8 +7,10 @@
 //! | | must hold |
 //! |---|---|
 //! | wait primitive | each engine names the one that was asked for, and engines have slept by it |
-//! | I/O method | requests were made by the one that was asked for, and none by another, but for the log's: a session that holds its engine makes those itself |
+//! | I/O method | clients' sessions made requests by the one that was asked for, and nobody any by another, but for the log's: who holds an engine makes those itself |
 //! | sums | what pgbench's transactions added to accounts, tellers and branches is what the history says |
+//!
+//! The buffer pool is smaller than the tables, so that sessions have pages to read.
 //!
 //! The scenario runs where primitive and method were asked for by name: which one a default comes to is the server's choice.
 
@@ -23,6 +25,8 @@ use postgres::Client;
 const SCRIPTS: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
 const PROTOCOLS: [&str; 3] = ["simple", "extended", "prepared"];
 const CLIENTS: [u32; 3] = [1, 8, 64];
+/// What the tables do not fit into.
+const BUFFERS: &str = "alter system set shared_buffers = '8MB'";
 /// How long a load runs: between its first and its last second engines are read.
 const SECONDS: u32 = 3;
 
@@ -57,31 +61,41 @@ struct Counted {
     other_primitive: i64,
     /// Sleeps of engines that clients' sessions run on.
     sleeps: i64,
-    /// Requests by `uring`, `workers` and `sync`.
+    /// Requests by `uring`, `workers` and `sync`, of engines that clients' sessions run on.
     io: [i64; 3],
+    /// The same, of all engines.
+    io_of_all: [i64; 3],
     /// Writes of the log that clients' sessions made by a call of their own under another method.
     own: i64,
 }
 
 impl Counted {
     fn read(client: &mut Client, wait: &str) -> Outcome<Counted> {
-        let sum = |name: &str| format!("coalesce(sum({name}), 0)::int8");
-        let text = format!(
-            "select count(case when wait_primitive <> '{wait}' then 1 end), \
-             coalesce(sum(case when pool = 'default' then sleeps end), 0)::int8, {}, {}, {}, \
-             coalesce(sum(case when pool = 'default' then io_own end), 0)::int8 from gearbox.engines",
-            sum("io_uring"),
-            sum("io_workers"),
-            sum("io_sync")
-        );
+        let of_all = |name: &str| format!("coalesce(sum({name}), 0)::int8");
+        let of_clients = |name: &str| of_all(&format!("case when pool = 'default' then {name} end"));
+        let methods = ["io_uring", "io_workers", "io_sync"];
+        let mut columns = vec![
+            format!("count(case when wait_primitive <> '{wait}' then 1 end)"),
+            of_clients("sleeps"),
+            of_clients("io_own"),
+        ];
+        columns.extend(methods.map(of_clients));
+        columns.extend(methods.map(of_all));
+        let text = format!("select {} from gearbox.engines", columns.join(", "));
         let row = client.query_one(&text, &[]).map_err(|error| format!("gearbox.engines: {error:?}"))?;
-        let io = [row.get(2), row.get(3), row.get(4)];
-        Ok(Counted { other_primitive: row.get(0), sleeps: row.get(1), io, own: row.get(5) })
+        Ok(Counted {
+            other_primitive: row.get(0),
+            sleeps: row.get(1),
+            own: row.get(2),
+            io: [row.get(3), row.get(4), row.get(5)],
+            io_of_all: [row.get(6), row.get(7), row.get(8)],
+        })
     }
 
     fn hold_to(&self, settings: Settings) -> Outcome<()> {
         let (_, _, io) = place(settings).ok_or("no cell of the matrix")?;
-        let methods_hold = (0..IO_METHODS.len()).all(|method| (self.io[method] > 0) == (method == io));
+        let methods_hold = (0..IO_METHODS.len())
+            .all(|method| if method == io { self.io[method] > 0 } else { self.io_of_all[method] == 0 });
         let own_holds = (self.own > 0) == (settings.model.sessions != "fiber" && IO_METHODS[io] != "sync");
         if self.other_primitive == 0 && self.sleeps > 0 && methods_hold && own_holds {
             return Ok(());
@@ -90,10 +104,12 @@ impl Counted {
     }
 }
 
-fn combined(server: ServerUnderTest, _: Effort) -> Outcome<()> {
+fn combined(mut server: ServerUnderTest, _: Effort) -> Outcome<()> {
     let settings = server.settings();
     let (model, wait, io) = place(settings).ok_or("no cell of the matrix")?;
     pgbench::fill(server.client("pgbench"), 1)?;
+    server.connect()?.batch_execute(BUFFERS).map_err(|error| format!("{BUFFERS}: {error}"))?;
+    server.crash_and_restart()?;
     let mut client = server.connect()?;
     let mut most = Counted::default();
     let mut expected: Option<Sums> = None;
@@ -116,6 +132,7 @@ fn combined(server: ServerUnderTest, _: Effort) -> Outcome<()> {
             most.other_primitive += counted.other_primitive;
             most.sleeps = most.sleeps.max(counted.sleeps);
             most.io.iter_mut().zip(counted.io).for_each(|(most, counted)| *most = (*most).max(counted));
+            most.io_of_all.iter_mut().zip(counted.io_of_all).for_each(|(most, counted)| *most = (*most).max(counted));
             most.own = most.own.max(counted.own);
         }
         let sums = serve::sums(&server)?;
@@ -167,7 +184,7 @@ mod tests {
     #[test]
     fn another_primitive_or_method_is_told() {
         let settings = Settings { wait: Some("sysv"), io: Some("workers"), ..Settings::of(MODELS[3]) };
-        let good = Counted { other_primitive: 0, sleeps: 7, io: [0, 9, 0], own: 5 };
+        let good = Counted { other_primitive: 0, sleeps: 7, io: [0, 9, 0], io_of_all: [0, 12, 0], own: 5 };
         assert_eq!(good.hold_to(settings), Ok(()));
         // With fibers nobody holds an engine.
         let fibers = Settings { model: MODELS[5], ..settings };
@@ -176,7 +193,7 @@ mod tests {
         let bad = [
             Counted { other_primitive: 1, ..good },
             Counted { sleeps: 0, ..good },
-            Counted { io: [1, 9, 0], ..good },
+            Counted { io_of_all: [1, 12, 0], ..good },
             Counted { io: [0, 0, 0], ..good },
             Counted { own: 0, ..good },
         ];

@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | `sync`, `workers` | | `strace` | its system call |
 //! | `uring` | `dedicated`, `shared`: they hold their engine, and write the log themselves | `strace` | its system call |
-//! | `uring` | `fiber` | `perf`, on the system's own trace points | its completion in the ring |
+//! | `uring` | `fiber` | `perf`, on the system's own trace points | its completion in the ring, or where a background task writes, its system call |
 //!
 //! The scenario runs where a method was asked for by name: which one a default comes to is the server's choice.
 
@@ -112,6 +112,8 @@ fn perf(server: &ServerUnderTest, file: &Path) -> Outcome<Child> {
         "io_uring:io_uring_submit_req",
         "io_uring:io_uring_file_get",
         "io_uring:io_uring_complete",
+        "syscalls:sys_enter_pwritev2",
+        "syscalls:sys_exit_pwritev2",
         "syscalls:sys_enter_sendto",
     ] {
         perf.args(["-e", event]);
@@ -214,6 +216,7 @@ impl Ring {
     /// completion.
     fn acknowledgements(&self, trace: &str) -> Outcome<usize> {
         let mut writes: BTreeMap<&str, bool> = BTreeMap::new();
+        let mut calls = BTreeSet::new();
         let (mut ended, mut acknowledged) = (0, 0);
         for line in trace.lines() {
             let field = |name: &str| {
@@ -235,6 +238,14 @@ impl Ring {
             } else if line.contains("io_uring_complete:") {
                 let written = field("result ").and_then(|result| result.parse::<i64>().ok()).unwrap_or(-1);
                 ended += usize::from(writes.remove(request) == Some(true) && written > 0);
+            } else if line.contains("sys_enter_pwritev2:") {
+                let fd = field("fd: 0x").and_then(|fd| u32::from_str_radix(fd, 16).ok()).unwrap_or(u32::MAX);
+                if self.logs.contains(&(tid, fd)) {
+                    calls.insert(tid);
+                }
+            } else if line.contains("sys_exit_pwritev2:") {
+                let written = field("sys_exit_pwritev2: 0x").and_then(|number| u64::from_str_radix(number, 16).ok());
+                ended += usize::from(calls.remove(&tid) && written.is_some_and(|written| written as i64 > 0));
             } else if line.contains("sys_enter_sendto:") && self.threads.contains(&tid) {
                 let length = field("len: 0x").and_then(|length| usize::from_str_radix(length, 16).ok());
                 if length == Some(ACKNOWLEDGEMENT) {
@@ -294,5 +305,13 @@ mod tests {
         assert!(count(format!("{write}{}{sent}", done(-5))).is_err(), "a write that failed");
         assert!(count(format!("{}{}{}{sent}", submit("WRITEV"), file(20), done(4096))).is_err(), "another file");
         assert!(count(format!("{}{}{}{sent}", submit("POLL_ADD"), file(19), done(1))).is_err(), "no write");
+        let enter =
+            |fd: u32| format!("7 1.0: syscalls:sys_enter_pwritev2: fd: {fd:#010x}, vec: 0x2000, vlen: 0x00000002\n");
+        let exit = |tid, answer: i64| format!("{tid} 1.1:  syscalls:sys_exit_pwritev2: {answer:#x}\n");
+        assert_eq!(count(format!("{}{}{sent}", enter(19), exit(7, 4096))), Ok(1), "a background task's call");
+        assert!(count(format!("{}{sent}{}", enter(19), exit(7, 4096))).is_err(), "before the call's end");
+        assert!(count(format!("{}{}{sent}", enter(19), exit(8, 4096))).is_err(), "another's call");
+        assert!(count(format!("{}{}{sent}", enter(19), exit(7, -5))).is_err(), "a call that failed");
+        assert!(count(format!("{}{}{sent}", enter(20), exit(7, 4096))).is_err(), "a call on another file");
     }
 }

@@ -113,7 +113,7 @@ pub struct EngineStats {
     pub io_uring: Counter,
     /// Disk requests that went to a worker.
     pub io_workers: Counter,
-    /// Disk requests that were plain system calls.
+    /// Disk requests that were plain system calls because that is the method, or no slot was free.
     pub io_sync: Counter,
     /// Durable writes that sessions made by a call of their own, though the method is another, since they held the engine.
     pub io_own: Counter,

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | ring | no *drain mark* of the process is left on the file: the mark is a lock of the open file, which a request in flight keeps open ([`super::files`], rule 2) |
 //! | worker | the worker has settled it: workers are in another process, and if that dies all restarts |
-//! | system call | at once: a process that is inside a call for direct or durable I/O does not end before the call does |
+//! | system call | at once: a process that is inside a call for direct or durable I/O does not end before the call does. So it is on file systems of disks, and on those in user space; NFS lets a killed process go, and a write of its may arrive after later ones: `io_method` says that a data directory has no place there |
 //!
 //! Where a file system knows no locks, or the file is removed meanwhile, nothing can be told, and [`GRACE_MS`] pass.
 

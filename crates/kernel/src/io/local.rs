@@ -8,6 +8,7 @@
 //! | the loop of an engine with fibers: each time round; before it runs some | [`LocalIo::take_in`]; [`LocalIo::submit`] |
 //! | that engine is idle, and its primitive can join the ring | [`LocalIo::sleep_idle`], which hands over too |
 //! | before a sleep elsewhere (a socket, a blocking call), and when a request of a client ends | [`LocalIo::drain`] |
+//! | before a durable write by a call of its own: nothing, since it is made only with nothing under way | [`LocalIo::is_quiet`] |
 //! | now and then while a session computes | [`LocalIo::reap`] |
 //! | the engine's end | [`LocalIo::close`] |
 

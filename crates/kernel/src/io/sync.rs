@@ -1,4 +1,5 @@
-//! `sync`: plain system calls by the session itself, announced with the event that it would wait for.
+//! `sync`: plain system calls by the session itself, announced with the event that it would wait for. By whichever method, durable
+//! writes of a session that holds its engine come here too ([`super::write_durable_now`]).
 //!
 //! The reference: what the other methods do is compared with this. A fiber that uses it takes its engine along for as
 //! long as the call lasts, which is what somebody who chooses this method for fibers wants to see.
@@ -41,6 +42,8 @@ pub(super) fn write_flags(op: Op, file: FileName) -> i32 {
 
 /// Carries a request out, from the calling session.
 pub(super) fn carry_out(slot: &'static Slot, file: &OpenFile) {
+    // Before the slot is in flight, where nobody would end it.
+    engine::assert_may_wait();
     slot.hand_over(Method::Call);
     let outcome = announced(slot.event(), slot.file(), || {
         loop {
