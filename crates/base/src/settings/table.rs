@@ -207,10 +207,10 @@ settings! {
     /// How pages and log records are read and written.
     ///
     /// `uring` gives every engine an io_uring of its own, `workers` hands requests to a pool of helpers, `sync` makes
-    /// plain system calls. With any of them whoever holds an engine, background tasks and sessions of `dedicated` and `shared`, writes the log
-    /// itself, having nothing else to do before. A data directory belongs on a file system of this machine: NFS lets a process that is
-    /// killed go while a write of its is still under way, which may then undo a later one. Where the system allows no io_uring the server says so at its start and takes `workers`; the
-    /// setting then shows what is in use. Take `workers` or `sync` for a data directory on a file system in user space (FUSE)
+    /// plain system calls. With any of them whoever holds an engine (background tasks, sessions of `dedicated` and `shared`) makes
+    /// the log's writes by calls of its own, since it can do nothing else until they are done. Keep a data directory on a file system of
+    /// this machine: NFS lets a process that is killed go while a write of its is still under way, which may then undo a later one.
+    /// Where the system allows no io_uring the server says so at its start and takes `workers`; the setting then shows what is in use. Take `workers` or `sync` for a data directory on a file system in user space (FUSE)
     /// that keeps files out of the system's cache: where that does only a part of a transfer, a ring of Linux 6.18 goes on at
     /// the wrong place in the file and reports success, and pages are damaged.
     IoMethod "io_method": InputOutput, Start, one_of(&choice::IO_METHOD, "uring"), option "--io";

@@ -245,10 +245,11 @@ pub fn write_durable(event: Event, file: FileName, offset: u64, buffers: &[Buffe
 /// Writes several buffers in a row and returns when that is durable: [`write_durable`] and its wait in one. Answers the number of
 /// bytes written.
 ///
-/// Whatever the method, a session that holds its engine, background tasks among them, makes the call itself if nothing of the engine is in its
-/// ring or still to be handed over: nobody else could run there meanwhile, and the way back is shorter. A ring's durable write is finished by a thread of the system, which flushes the
-/// device and then wakes the engine; a worker is woken and wakes. (TPC-B, 8 clients, `process/dedicated`: 6,430 -> 7,530 transactions
-/// a second.) PostgreSQL 18 does the same with its log, whatever `io_method` says.
+/// Whatever the method, a session that holds its engine, background tasks among them, makes the call itself if nothing of the engine is
+/// in its ring or still to be handed over: nobody else could run there meanwhile, and the way back is shorter. A ring's durable
+/// write is finished by a thread of the system, which flushes the device and then wakes the engine; a worker is woken and wakes.
+/// (TPC-B, 8 clients, `process/dedicated`: 6,430 -> 7,530 transactions a second.) PostgreSQL 18 does the same with its log, whatever
+/// `io_method` says.
 ///
 /// Errors: those of the opening, and those of [`Ticket::wait`].
 pub fn write_durable_now(event: Event, file: FileName, offset: u64, buffers: &[Buffer]) -> Result<usize> {
@@ -335,8 +336,9 @@ fn begin(order: &Order<'_>, action: Option<Action>, by: By) -> Result<Request> {
     let Some(slot) = slot::take(local, order, action) else {
         let progress = progress::Progress::new(order.op, order.offset, order.buffers);
         stats.io_sync.add(1);
+        let outcome = sync::carry_out_at_once(order.event, order.file, progress, &file);
         stats.io_completed.add(1);
-        return Ok(Request::Over(sync::carry_out_at_once(order.event, order.file, progress, &file)));
+        return Ok(Request::Over(outcome));
     };
     if by == By::OwnCall && !local.io.is_sync() {
         stats.io_own.add(1);
