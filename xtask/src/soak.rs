@@ -43,8 +43,8 @@ const PARTS: [Part; 4] = [
 /// So many a second, on average. A row that is removed leaves a slot, which is used again when a round of the background vacuum has taken
 /// its entries out of the indexes, `autovacuum_naptime` later at most. So the table is as large as those of ten seconds make it: 17 pages
 /// with 300 a second, 27 with 600, 48 with 1,200, 82 with 2,400, in either model. Without a rate its size would say how busy the
-/// machine was.
-const ROWS_WORDS: &str = "-M prepared -R 600";
+/// machine was. What is late is left out: made up for, it would be another rate for some seconds.
+const ROWS_WORDS: &str = "-M prepared -R 600 -L 500";
 /// Each client has keys of its own: what is removed is there, what is inserted is not. They are few, so that the index over the values,
 /// whose pages are given back only when they are empty, has come to its lasting fill of some 40 % long before half time (Johnson and
 /// Shasha, "B-trees with inserts and deletes: why free-at-empty is better than merge-at-half", 1993).
