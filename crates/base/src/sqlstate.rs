@@ -71,6 +71,7 @@ table! {
     INVALID_REGULAR_EXPRESSION "2201B" "invalid_regular_expression" "A pattern that is no regular expression.";
     INVALID_ARGUMENT_FOR_LOGARITHM "2201E" "invalid_argument_for_logarithm" "A logarithm of zero or less.";
     INVALID_ARGUMENT_FOR_POWER_FUNCTION "2201F" "invalid_argument_for_power_function" "A power that is no real number.";
+    INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION "2201G" "invalid_argument_for_width_bucket_function" "Bounds or a count that make no buckets.";
     INVALID_ROW_COUNT_IN_LIMIT "2201W" "invalid_row_count_in_limit_clause" "A LIMIT below zero.";
     INVALID_ROW_COUNT_IN_OFFSET "2201X" "invalid_row_count_in_result_offset_clause" "An OFFSET below zero.";
     INVALID_ESCAPE_CHARACTER "22019" "invalid_escape_character" "An escape of more than one character.";

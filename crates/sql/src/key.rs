@@ -11,6 +11,7 @@
 //! floats              80, eight bytes: sign flipped when positive, all bits when negative
 //! text, names, bytea  80, the bytes with 00 as 01 01 and 01 as 01 02, 00
 //! uuid                80, sixteen bytes
+//! intervals           80, sixteen bytes: their microseconds, with months of 30 days, the sign flipped
 //! numeric             10 -Infinity, 20 negative, 30 zero, 40 positive, 50 Infinity, 60 NaN; then, unless it is one of
 //!                     the special four: exponent, pairs of digits + 1, 00; all of these inverted when negative
 //! arrays              80, elements with nulls as FF, 00, dimensions, lengths, lower bounds
@@ -28,6 +29,7 @@
 //! 3. [`decode`] checks everything; bytes that are no key are refused with [`Error::corruption`].
 
 use crate::types::array::{self, Array, Dimension};
+use crate::types::datetime::Interval;
 use crate::types::numeric::Numeric;
 use crate::types::text::trim_padding;
 use crate::types::{Arena, Datum, Kind, Oid, table};
@@ -75,7 +77,10 @@ pub fn is_orderable(kind: Kind) -> bool {
 /// Does a key give back the value itself, or only one that compares equal?
 pub fn is_exact(kind: Kind) -> bool {
     is_orderable(kind)
-        && !matches!(kind, Kind::Numeric | Kind::Float4 | Kind::Float8 | Kind::Bpchar | Kind::Array | Kind::Vector)
+        && !matches!(
+            kind,
+            Kind::Numeric | Kind::Float4 | Kind::Float8 | Kind::Bpchar | Kind::Interval | Kind::Array | Kind::Vector
+        )
 }
 
 /// Appends the key of some values: of all columns, or of the first ones.
@@ -127,6 +132,10 @@ fn encode_other(kind: Kind, value: Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
         Kind::Uuid => {
             out.push(VALUE);
             out.extend_from_slice(value.bytes());
+        }
+        Kind::Interval => {
+            out.push(VALUE);
+            out.extend_from_slice(&(Interval::decode(value.bytes())?.span() ^ i128::MIN).to_be_bytes());
         }
         Kind::Numeric => encode_numeric(&Numeric::decode(value.bytes())?, out),
         Kind::Array | Kind::Vector => encode_array(value.bytes(), out)?,
@@ -318,6 +327,12 @@ fn decode_value<'a>(kind: Kind, oid: Oid, key: &'a [u8], arena: &'a Arena) -> Re
         Kind::Uuid => {
             plain()?;
             Ok((Datum::Bytes(rest.get(..16).ok_or_else(damaged)?), 17))
+        }
+        Kind::Interval => {
+            plain()?;
+            let ordered = rest.first_chunk::<16>().ok_or_else(damaged)?;
+            let value = Interval::of_span(i128::from_be_bytes(*ordered) ^ i128::MIN).ok_or_else(damaged)?;
+            Ok((Datum::Bytes(arena.copy(&value.encode())?), 17))
         }
         Kind::Numeric => {
             let (value, length) = decode_numeric(lead, rest)?;

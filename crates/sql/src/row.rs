@@ -307,6 +307,7 @@ mod tests {
             Just(Kind::Text),
             Just(Kind::Bytea),
             Just(Kind::Uuid),
+            Just(Kind::Interval),
         ]
     }
 
@@ -324,7 +325,7 @@ mod tests {
                 Kind::Int8 => Datum::Int(*number),
                 Kind::Float4 => Datum::Float((*number as f32).into()),
                 Kind::Float8 => Datum::Float(*number as f64),
-                Kind::Uuid => Datum::Bytes(&bytes[..16]),
+                Kind::Uuid | Kind::Interval => Datum::Bytes(&bytes[..16]),
                 _ => Datum::Bytes(bytes),
             }).collect();
             let bytes = encoded(&table, &values);

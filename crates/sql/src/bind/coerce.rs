@@ -12,7 +12,7 @@ use crate::plan::blob::Constant;
 use crate::types::cast::{self, Context, Method};
 use crate::types::function::Volatility;
 use crate::types::op::Op;
-use crate::types::{Datum, EvalCtx, Kind, Oid, Type, eval, table};
+use crate::types::{Datum, EvalCtx, Kind, Oid, Type, eval, io, table};
 use base::{Error, Result, sqlstate};
 
 impl Binder<'_> {
@@ -66,6 +66,15 @@ impl Binder<'_> {
             return Ok(Err(expr));
         };
         Ok(Ok(self.cast(expr, method, target, explicit)))
+    }
+
+    /// An argument that may be of any type, by its text form: as a client would see it, not as a cast to text makes it.
+    pub(super) fn as_text(&mut self, expr: Expr, at: u32) -> Result<Expr> {
+        let text = Type::plain(Oid::TEXT);
+        match expr.ty.oid == Oid::UNKNOWN || io::is_text(expr.ty.oid) {
+            true => self.coerce(expr, text, Context::Implicit, at),
+            false => Ok(self.cast(expr, Method::Text, text, false)),
+        }
     }
 
     /// A cast by a method that is known.

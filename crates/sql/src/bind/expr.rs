@@ -437,7 +437,10 @@ impl Binder<'_> {
         let Resolved { row, args, result, context } = function;
         let mut coerced = Vec::with_capacity(arguments.len());
         for (argument, oid) in arguments.into_iter().zip(args) {
-            coerced.push(self.coerce(argument, Type::plain(oid), context, at)?);
+            coerced.push(match row.variadic && oid == Oid::ANY {
+                true => self.as_text(argument, at)?,
+                false => self.coerce(argument, Type::plain(oid), context, at)?,
+            });
         }
         let call = Call {
             op: row.op,

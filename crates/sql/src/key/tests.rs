@@ -57,6 +57,20 @@ const ORDERED: &[(Oid, &[&[&str]])] = &[
     ),
     (Oid::FLOAT4, &[&["-1.5"], &["0", "-0"], &["0.1"], &["1.5"], &["NaN"]]),
     (
+        Oid::INTERVAL,
+        &[
+            &["-178000000 years"],
+            &["-1 mon"],
+            &["-30 days 1 usec"],
+            &["0"],
+            &["1 usec"],
+            &["1 day", "24 hours"],
+            &["1 mon", "30 days", "720 hours"],
+            &["1 year", "360 days"],
+            &["178000000 years"],
+        ],
+    ),
+    (
         Oid::NUMERIC,
         &[
             &["-Infinity"],

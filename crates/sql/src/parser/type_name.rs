@@ -15,6 +15,7 @@ const DAY: i32 = 1 << 3;
 const HOUR: i32 = 1 << 10;
 const MINUTE: i32 = 1 << 11;
 const SECOND: i32 = 1 << 12;
+const ALL_FIELDS: i32 = 0x7FFF;
 const FULL_PRECISION: i32 = 0xFFFF;
 
 impl<'t, 'a> Parser<'t, 'a> {
@@ -105,8 +106,14 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             "interval" => {
                 self.next()?;
-                let name = TypeName { modifiers: self.modifiers()?, ..self.builtin_type("interval", at) };
-                return if name.modifiers.is_empty() { self.interval_fields(name) } else { Ok(name) };
+                let name = self.builtin_type("interval", at);
+                let modifiers = self.modifiers()?;
+                if modifiers.is_empty() {
+                    return self.interval_fields(name);
+                }
+                // All fields, and a precision.
+                let modifiers = [&[ALL_FIELDS], modifiers].concat();
+                return Ok(TypeName { modifiers: self.keep_all(&modifiers), ..name });
             }
             _ => return self.other_type(tok),
         };

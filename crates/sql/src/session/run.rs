@@ -21,7 +21,7 @@ use crate::types::datetime::{Style, Zone};
 use crate::types::hash::hash_bytes;
 use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
 use allocator_api2::alloc::Allocator;
-use base::settings::SettingId;
+use base::settings::{IntervalStyle, SettingId};
 use base::{Error, Result, sqlstate};
 use bumpalo::Bump;
 use kernel::fault;
@@ -50,6 +50,7 @@ pub(crate) enum Ended {
 pub(crate) struct Styles {
     zone: Option<Arc<Zone>>,
     date_order: crate::types::datetime::DateOrder,
+    interval_style: IntervalStyle,
     extra_float_digits: i32,
 }
 
@@ -59,6 +60,7 @@ impl Styles {
         Style {
             zone: self.zone.as_deref().unwrap_or(&Zone::UTC),
             date_order: self.date_order,
+            interval_style: self.interval_style,
             extra_float_digits: self.extra_float_digits,
             now,
         }
@@ -76,6 +78,7 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Styles {
             zone,
             date_order: view.date_order(),
+            interval_style: view.interval_style(),
             extra_float_digits: view.value(SettingId::ExtraFloatDigits).number() as i32,
         })
     }
@@ -166,6 +169,7 @@ impl<A: Allocator + Copy> Session<A> {
         key.extend_from_slice(&self.user);
         key.push(0);
         key.push(view.date_order() as u8);
+        key.push(view.interval_style() as u8);
         key.push(view.value(SettingId::ExtraFloatDigits).number() as u8);
         key.push(u8::from(new_parameters));
         key.extend_from_slice(&(types.len() as u32).to_le_bytes());

@@ -18,8 +18,8 @@ use crate::types::datetime::DateOrder as TypesDateOrder;
 use allocator_api2::alloc::Allocator;
 use allocator_api2::vec::Vec as ListVec;
 use base::settings::{
-    DateOrder, Description, Effective, Isolation, SESSION_NUMBERS, SESSION_TEXTS, SettingId, SettingSet, Slot, Source,
-    ValueRef, show,
+    DateOrder, Description, Effective, IntervalStyle, Isolation, SESSION_NUMBERS, SESSION_TEXTS, SettingId, SettingSet,
+    Slot, Source, ValueRef, show,
 };
 use base::{Error, Result};
 
@@ -271,6 +271,12 @@ impl<'v> SettingsView<'v> {
             }
             _ => self.effective.describe(id, own),
         }
+    }
+
+    /// How intervals are written.
+    pub fn interval_style(&self) -> IntervalStyle {
+        let number = self.value(SettingId::IntervalStyle).number();
+        IntervalStyle::from_number(number).unwrap_or(IntervalStyle::Postgres)
     }
 
     /// The order of the parts of a date.

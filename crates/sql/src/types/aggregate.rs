@@ -11,6 +11,7 @@
 //!    matter. Sums of floats depend on it, as PostgreSQL's do.
 //! 4. A state is memory of one request; [`Accumulator::bytes`] is what a group's account is charged for.
 
+use super::datetime::Interval;
 use super::numeric::Numeric;
 use super::table::{self, Kind, Oid};
 use super::{Datum, EvalCtx, array, compare, float, int};
@@ -40,6 +41,10 @@ pub enum AggOp {
     AvgFloat,
     /// `avg` of `numeric`.
     AvgNumeric,
+    /// `sum` of `interval`.
+    SumInterval,
+    /// `avg` of `interval`.
+    AvgInterval,
     /// The least value.
     Min,
     /// The greatest value.
@@ -136,6 +141,7 @@ enum State {
     Int(i128),
     Float(f64),
     Numeric(Numeric),
+    Interval(Interval),
     Value(Owned),
     Text(Vec<u8>),
     Values(Vec<Owned>),
@@ -156,7 +162,7 @@ impl Accumulator {
     /// The memory that the state holds outside itself.
     pub fn bytes(&self) -> usize {
         match &self.state {
-            State::Empty | State::Int(_) | State::Float(_) | State::Value(Owned::Value(_)) => 0,
+            State::Empty | State::Int(_) | State::Float(_) | State::Interval(_) | State::Value(Owned::Value(_)) => 0,
             State::Numeric(value) => value.heap_bytes(),
             State::Value(Owned::Bytes(bytes)) | State::Text(bytes) => bytes.capacity(),
             State::Values(values) => {
@@ -204,6 +210,13 @@ impl Accumulator {
                     State::Numeric(sum) => *sum = sum.add(&value),
                     state => *state = State::Numeric(value),
                 }
+            }
+            AggOp::SumInterval | AggOp::AvgInterval => {
+                let value = Interval::decode(value.bytes())?;
+                self.state = State::Interval(match &self.state {
+                    State::Interval(sum) => sum.plus(value)?,
+                    _ => value,
+                });
             }
             AggOp::Min | AggOp::Max => {
                 let better = match &self.state {
@@ -268,6 +281,10 @@ impl Accumulator {
             (State::Float(sum), _) => Ok(Datum::Float(*sum)),
             (State::Numeric(sum), AggOp::AvgNumeric) => numeric(sum.divide(&self.divisor())?),
             (State::Numeric(sum), _) => numeric(sum.clone()),
+            (State::Interval(sum), AggOp::AvgInterval) => {
+                Ok(Datum::Bytes(ctx.arena.copy(&sum.divide(self.count as f64)?.encode())?))
+            }
+            (State::Interval(sum), _) => Ok(Datum::Bytes(ctx.arena.copy(&sum.encode())?)),
             (State::Value(value), _) => ctx.arena.keep(value.as_datum()),
             (State::Text(text), _) => Ok(Datum::Bytes(ctx.arena.copy(text)?)),
             (State::Values(values), _) => {
@@ -305,6 +322,7 @@ aggregates! {
     2103 "avg" [NUMERIC] NUMERIC AvgNumeric;
     2104 "avg" [FLOAT4] FLOAT8 AvgFloat;
     2105 "avg" [FLOAT8] FLOAT8 AvgFloat;
+    2106 "avg" [INTERVAL] INTERVAL AvgInterval;
     2517 "bool_and" [BOOL] BOOL BoolAnd;
     2518 "bool_or" [BOOL] BOOL BoolOr;
     2147 "count" [ANY] INT8 Count;
@@ -321,6 +339,7 @@ aggregates! {
     2123 "max" [TIME] TIME Max;
     2126 "max" [TIMESTAMP] TIMESTAMP Max;
     2127 "max" [TIMESTAMPTZ] TIMESTAMPTZ Max;
+    2128 "max" [INTERVAL] INTERVAL Max;
     2129 "max" [TEXT] TEXT Max;
     2130 "max" [NUMERIC] NUMERIC Max;
     2244 "max" [BPCHAR] BPCHAR Max;
@@ -335,6 +354,7 @@ aggregates! {
     2139 "min" [TIME] TIME Min;
     2142 "min" [TIMESTAMP] TIMESTAMP Min;
     2143 "min" [TIMESTAMPTZ] TIMESTAMPTZ Min;
+    2144 "min" [INTERVAL] INTERVAL Min;
     2145 "min" [TEXT] TEXT Min;
     2146 "min" [NUMERIC] NUMERIC Min;
     2245 "min" [BPCHAR] BPCHAR Min;
@@ -344,6 +364,7 @@ aggregates! {
     2109 "sum" [INT2] INT8 SumInt;
     2110 "sum" [FLOAT4] FLOAT4 SumFloat4;
     2111 "sum" [FLOAT8] FLOAT8 SumFloat8;
+    2113 "sum" [INTERVAL] INTERVAL SumInterval;
     2114 "sum" [NUMERIC] NUMERIC SumNumeric;
 }
 

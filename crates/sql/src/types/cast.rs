@@ -133,7 +133,9 @@ pub fn apply<'a>(
                 Datum::Bytes(text)
             } else {
                 let text = super::text::validate(text)?;
-                io::input(Type::plain(target.oid), text, ctx.arena, &ctx.style)?
+                // An interval's modifier says what a number without a unit counts; others fit the value afterwards.
+                let read_as = if target.oid == Oid::INTERVAL { target } else { Type::plain(target.oid) };
+                io::input(read_as, text, ctx.arena, &ctx.style)?
             }
         }
         Method::Elements => cast_elements(target.oid, explicit, datum, ctx)?,
@@ -262,6 +264,7 @@ casts! {
     DATE TIMESTAMP Implicit DateToTimestamp;
     DATE TIMESTAMPTZ Implicit DateToTimestamptz;
     TIME TIME Implicit TimeLength;
+    TIME INTERVAL Implicit TimeToInterval;
     TIMESTAMP DATE Assignment TimestampToDate;
     TIMESTAMP TIME Assignment TimestampToTime;
     TIMESTAMP TIMESTAMP Implicit TimeLength;
@@ -270,6 +273,7 @@ casts! {
     TIMESTAMPTZ TIME Assignment TimestamptzToTime;
     TIMESTAMPTZ TIMESTAMP Assignment TimestamptzToTimestamp;
     TIMESTAMPTZ TIMESTAMPTZ Implicit TimeLength;
+    INTERVAL TIME Assignment IntervalToTime;
     NUMERIC INT8 Assignment NumericToInt8;
     NUMERIC INT2 Assignment NumericToInt2;
     NUMERIC INT4 Assignment NumericToInt4;

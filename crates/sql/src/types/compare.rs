@@ -9,6 +9,7 @@
 //! 3. Damaged bytes compare somehow, and never panic: reading found them whole, or will complain.
 
 use super::array::Array;
+use super::datetime::Interval;
 use super::numeric::Numeric;
 use super::table::Kind;
 use super::{Datum, float, hash, text};
@@ -25,6 +26,7 @@ pub fn compare(kind: Kind, a: Datum<'_>, b: Datum<'_>) -> Ordering {
         Kind::Bool => a.bool().cmp(&b.bool()),
         Kind::Float4 | Kind::Float8 => float::compare(a.float(), b.float()),
         Kind::Numeric => compare_numeric(a.bytes(), b.bytes()),
+        Kind::Interval => compare_intervals(a.bytes(), b.bytes()),
         Kind::Array | Kind::Vector => compare_arrays(a.bytes(), b.bytes()),
         Kind::Void | Kind::Pseudo | Kind::Refused => Ordering::Equal,
     }
@@ -34,6 +36,14 @@ pub fn compare(kind: Kind, a: Datum<'_>, b: Datum<'_>) -> Ordering {
 pub fn compare_numeric(a: &[u8], b: &[u8]) -> Ordering {
     match (Numeric::decode(a), Numeric::decode(b)) {
         (Ok(a), Ok(b)) => a.compare(&b),
+        _ => a.cmp(b),
+    }
+}
+
+/// The order of two stored intervals: by their length, with months of 30 days.
+pub fn compare_intervals(a: &[u8], b: &[u8]) -> Ordering {
+    match (Interval::decode(a), Interval::decode(b)) {
+        (Ok(a), Ok(b)) => a.compare(b),
         _ => a.cmp(b),
     }
 }
@@ -89,6 +99,10 @@ pub fn hash(kind: Kind, datum: Datum<'_>) -> u64 {
                 Err(_) => hash::hash_bytes(datum.bytes()),
             }
         }
+        Kind::Interval => match Interval::decode(datum.bytes()) {
+            Ok(value) => hash::hash_bytes(&value.span().to_le_bytes()),
+            Err(_) => hash::hash_bytes(datum.bytes()),
+        },
         Kind::Array | Kind::Vector => hash_array(datum.bytes()),
         Kind::Void | Kind::Pseudo | Kind::Refused => 0,
     }

@@ -53,6 +53,8 @@ pub struct Function {
     pub volatility: Volatility,
     /// Does it return a set of rows?
     pub returns_set: bool,
+    /// May its last argument, which is of any type, stand any number of times?
+    pub variadic: bool,
 }
 
 /// The functions of a name, which differ in their arguments.
@@ -70,6 +72,10 @@ pub fn by_oid(oid: Oid) -> Option<&'static Function> {
 macro_rules! functions {
     (@set) => { false };
     (@set Set) => { true };
+    (@set Variadic) => { false };
+    (@variadic Variadic) => { true };
+    (@variadic Set) => { false };
+    (@variadic) => { false };
     (@strict Strict) => { true };
     (@strict CalledOnNull) => { false };
     ($($oid:literal $name:literal [$($arg:ident)*] $result:ident $op:ident $strict:ident $volatility:ident $($set:ident)?;)*) => {
@@ -83,11 +89,12 @@ macro_rules! functions {
             strict: functions!(@strict $strict),
             volatility: Volatility::$volatility,
             returns_set: functions!(@set $($set)?),
+            variadic: functions!(@variadic $($set)?),
         }),*];
     };
 }
 
-// oid, name, arguments, result, operation, strict, volatility, set
+// oid, name, arguments, result, operation, strict, volatility, and whether it gives a set or takes any number of arguments
 #[rustfmt::skip]
 functions! {
     1394 "abs" [FLOAT4] FLOAT4 FloatAbs Strict Immutable;
@@ -97,9 +104,16 @@ functions! {
     1398 "abs" [INT2] INT2 Int2Abs Strict Immutable;
     1705 "abs" [NUMERIC] NUMERIC NumericAbs Strict Immutable;
     1601 "acos" [FLOAT8] FLOAT8 FloatAcos Strict Immutable;
+    2732 "acosd" [FLOAT8] FLOAT8 FloatAcosd Strict Immutable;
+    2466 "acosh" [FLOAT8] FLOAT8 FloatAcosh Strict Immutable;
+    1199 "age" [TIMESTAMPTZ TIMESTAMPTZ] INTERVAL TimestamptzAge Strict Immutable;
+    1386 "age" [TIMESTAMPTZ] INTERVAL TimestamptzAge1 Strict Stable;
+    2058 "age" [TIMESTAMP TIMESTAMP] INTERVAL TimestampAge Strict Immutable;
+    2059 "age" [TIMESTAMP] INTERVAL TimestampAge1 Strict Stable;
     2004 "anytextcat" [ANYNONARRAY TEXT] TEXT TextCat Strict Stable;
     378 "array_append" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] ANYCOMPATIBLEARRAY ArrayAppend CalledOnNull Immutable;
     383 "array_cat" [ANYCOMPATIBLEARRAY ANYCOMPATIBLEARRAY] ANYCOMPATIBLEARRAY ArrayCat CalledOnNull Immutable;
+    747 "array_dims" [ANYARRAY] TEXT ArrayDims Strict Immutable;
     744 "array_eq" [ANYARRAY ANYARRAY] BOOL ArrayEq Strict Immutable;
     396 "array_ge" [ANYARRAY ANYARRAY] BOOL ArrayGe Strict Immutable;
     392 "array_gt" [ANYARRAY ANYARRAY] BOOL ArrayGt Strict Immutable;
@@ -110,7 +124,10 @@ functions! {
     748 "array_ndims" [ANYARRAY] INT4 ArrayNdims Strict Immutable;
     390 "array_ne" [ANYARRAY ANYARRAY] BOOL ArrayNe Strict Immutable;
     3277 "array_position" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] INT4 ArrayPosition CalledOnNull Immutable;
+    3279 "array_positions" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] INT4_ARRAY ArrayPositions CalledOnNull Immutable;
     379 "array_prepend" [ANYCOMPATIBLE ANYCOMPATIBLEARRAY] ANYCOMPATIBLEARRAY ArrayPrepend CalledOnNull Immutable;
+    3167 "array_remove" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] ANYCOMPATIBLEARRAY ArrayRemove CalledOnNull Immutable;
+    3168 "array_replace" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE ANYCOMPATIBLE] ANYCOMPATIBLEARRAY ArrayReplace CalledOnNull Immutable;
     384 "array_to_string" [ANYARRAY TEXT TEXT] TEXT ArrayToString CalledOnNull Stable;
     395 "array_to_string" [ANYARRAY TEXT] TEXT ArrayToString Strict Stable;
     2092 "array_upper" [ANYARRAY INT4] INT4 ArrayUpper Strict Immutable;
@@ -119,8 +136,14 @@ functions! {
     2747 "arrayoverlap" [ANYARRAY ANYARRAY] BOOL ArrayOverlap Strict Immutable;
     1620 "ascii" [TEXT] INT4 Ascii Strict Immutable;
     1600 "asin" [FLOAT8] FLOAT8 FloatAsin Strict Immutable;
+    2731 "asind" [FLOAT8] FLOAT8 FloatAsind Strict Immutable;
+    2465 "asinh" [FLOAT8] FLOAT8 FloatAsinh Strict Immutable;
     1602 "atan" [FLOAT8] FLOAT8 FloatAtan Strict Immutable;
     1603 "atan2" [FLOAT8 FLOAT8] FLOAT8 FloatAtan2 Strict Immutable;
+    2734 "atan2d" [FLOAT8 FLOAT8] FLOAT8 FloatAtan2d Strict Immutable;
+    2733 "atand" [FLOAT8] FLOAT8 FloatAtand Strict Immutable;
+    2467 "atanh" [FLOAT8] FLOAT8 FloatAtanh Strict Immutable;
+    6163 "bit_count" [BYTEA] INT8 BitCount Strict Immutable;
     1811 "bit_length" [TEXT] INT4 BitLength Strict Immutable;
     2557 "bool" [INT4] BOOL IntToBool Strict Immutable;
     60 "booleq" [BOOL BOOL] BOOL BoolEq Strict Immutable;
@@ -176,7 +199,13 @@ functions! {
     1621 "chr" [INT4] TEXT Chr Strict Immutable;
     2649 "clock_timestamp" [] TIMESTAMPTZ ClockTimestamp Strict Volatile;
     1216 "col_description" [OID INT4] TEXT Description Strict Stable;
+    3058 "concat" [ANY] TEXT Concat CalledOnNull Stable Variadic;
+    3059 "concat_ws" [TEXT ANY] TEXT ConcatWs CalledOnNull Stable Variadic;
     1605 "cos" [FLOAT8] FLOAT8 FloatCos Strict Immutable;
+    2736 "cosd" [FLOAT8] FLOAT8 FloatCosd Strict Immutable;
+    2463 "cosh" [FLOAT8] FLOAT8 FloatCosh Strict Immutable;
+    1607 "cot" [FLOAT8] FLOAT8 FloatCot Strict Immutable;
+    2738 "cotd" [FLOAT8] FLOAT8 FloatCotd Strict Immutable;
     861 "current_database" [] NAME CurrentDatabase Strict Stable;
     1402 "current_schema" [] NAME CurrentSchema Strict Stable;
     1403 "current_schemas" [BOOL] NAME_ARRAY CurrentSchemas Strict Stable;
@@ -191,10 +220,23 @@ functions! {
     1088 "date_le" [DATE DATE] BOOL IntLe Strict Immutable;
     1087 "date_lt" [DATE DATE] BOOL IntLt Strict Immutable;
     1140 "date_mi" [DATE DATE] INT4 DateSub Strict Immutable;
+    2072 "date_mi_interval" [DATE INTERVAL] TIMESTAMP DateSubInterval Strict Immutable;
     1142 "date_mii" [DATE INT4] DATE DateSubInt Strict Immutable;
     1091 "date_ne" [DATE DATE] BOOL IntNe Strict Immutable;
+    1171 "date_part" [TEXT TIMESTAMPTZ] FLOAT8 PartOfTimestamptz Strict Stable;
+    1172 "date_part" [TEXT INTERVAL] FLOAT8 PartOfInterval Strict Immutable;
+    1384 "date_part" [TEXT DATE] FLOAT8 PartOfDate Strict Immutable;
+    1385 "date_part" [TEXT TIME] FLOAT8 PartOfTime Strict Immutable;
+    2021 "date_part" [TEXT TIMESTAMP] FLOAT8 PartOfTimestamp Strict Immutable;
+    2071 "date_pl_interval" [DATE INTERVAL] TIMESTAMP DateAddInterval Strict Immutable;
     1141 "date_pli" [DATE INT4] DATE DateAddInt Strict Immutable;
+    1217 "date_trunc" [TEXT TIMESTAMPTZ] TIMESTAMPTZ TruncTimestamptz Strict Stable;
+    1218 "date_trunc" [TEXT INTERVAL] INTERVAL TruncInterval Strict Immutable;
+    1284 "date_trunc" [TEXT TIMESTAMPTZ TEXT] TIMESTAMPTZ TruncTimestamptzIn Strict Stable;
+    2020 "date_trunc" [TEXT TIMESTAMP] TIMESTAMP TruncTimestamp Strict Immutable;
+    1272 "datetime_pl" [DATE TIME] TIMESTAMP DateAddTime Strict Immutable;
     231 "dcbrt" [FLOAT8] FLOAT8 FloatCbrt Strict Immutable;
+    1947 "decode" [TEXT TEXT] BYTEA Decode Strict Immutable;
     1608 "degrees" [FLOAT8] FLOAT8 FloatDegrees Strict Immutable;
     233 "dexp" [FLOAT8] FLOAT8 FloatExp Strict Immutable;
     1973 "div" [NUMERIC NUMERIC] NUMERIC NumericDivTrunc Strict Immutable;
@@ -204,8 +246,15 @@ functions! {
     228 "dround" [FLOAT8] FLOAT8 FloatRound Strict Immutable;
     230 "dsqrt" [FLOAT8] FLOAT8 FloatSqrt Strict Immutable;
     229 "dtrunc" [FLOAT8] FLOAT8 FloatTrunc Strict Immutable;
+    1946 "encode" [BYTEA TEXT] TEXT Encode Strict Immutable;
     1347 "exp" [FLOAT8] FLOAT8 FloatExp Strict Immutable;
     1732 "exp" [NUMERIC] NUMERIC NumericExp Strict Immutable;
+    6199 "extract" [TEXT DATE] NUMERIC ExtractDate Strict Immutable;
+    6200 "extract" [TEXT TIME] NUMERIC ExtractTime Strict Immutable;
+    6202 "extract" [TEXT TIMESTAMP] NUMERIC ExtractTimestamp Strict Immutable;
+    6203 "extract" [TEXT TIMESTAMPTZ] NUMERIC ExtractTimestamptz Strict Stable;
+    6204 "extract" [TEXT INTERVAL] NUMERIC ExtractInterval Strict Immutable;
+    1376 "factorial" [INT8] NUMERIC Factorial Strict Immutable;
     236 "float4" [INT2] FLOAT4 IntToFloat4 Strict Immutable;
     312 "float4" [FLOAT8] FLOAT4 Float8ToFloat4 Strict Immutable;
     318 "float4" [INT4] FLOAT4 IntToFloat4 Strict Immutable;
@@ -264,11 +313,18 @@ functions! {
     1914 "float8up" [FLOAT8] FLOAT8 Identity Strict Immutable;
     1712 "floor" [NUMERIC] NUMERIC NumericFloor Strict Immutable;
     2309 "floor" [FLOAT8] FLOAT8 FloatFloor Strict Immutable;
+    3539 "format" [TEXT ANY] TEXT Format CalledOnNull Stable Variadic;
+    3540 "format" [TEXT] TEXT Format CalledOnNull Stable;
     1081 "format_type" [OID INT4] TEXT FormatType CalledOnNull Stable;
+    5044 "gcd" [INT4 INT4] INT4 Int4Gcd Strict Immutable;
+    5045 "gcd" [INT8 INT8] INT8 Int8Gcd Strict Immutable;
+    5048 "gcd" [NUMERIC NUMERIC] NUMERIC NumericGcd Strict Immutable;
     1066 "generate_series" [INT4 INT4 INT4] INT4 GenerateSeries Strict Immutable Set;
     1067 "generate_series" [INT4 INT4] INT4 GenerateSeries Strict Immutable Set;
     1068 "generate_series" [INT8 INT8 INT8] INT8 GenerateSeries Strict Immutable Set;
     1069 "generate_series" [INT8 INT8] INT8 GenerateSeries Strict Immutable Set;
+    723 "get_bit" [BYTEA INT8] INT4 GetBit Strict Immutable;
+    721 "get_byte" [BYTEA INT4] INT4 GetByte Strict Immutable;
     710 "getpgusername" [] NAME CurrentUser Strict Stable;
     872 "initcap" [TEXT] TEXT Initcap Strict Immutable;
     237 "int2" [FLOAT8] INT2 FloatToInt2 Strict Immutable;
@@ -410,6 +466,33 @@ functions! {
     1910 "int8up" [INT8] INT8 Identity Strict Immutable;
     1906 "int8xor" [INT8 INT8] INT8 IntXor Strict Immutable;
     2550 "integer_pl_date" [INT4 DATE] DATE IntAddDate Strict Immutable;
+    1200 "interval" [INTERVAL INT4] INTERVAL IntervalLength Strict Immutable;
+    1370 "interval" [TIME] INTERVAL TimeToInterval Strict Immutable;
+    1326 "interval_div" [INTERVAL FLOAT8] INTERVAL IntervalDiv Strict Immutable;
+    1162 "interval_eq" [INTERVAL INTERVAL] BOOL IntervalEq Strict Immutable;
+    1166 "interval_ge" [INTERVAL INTERVAL] BOOL IntervalGe Strict Immutable;
+    1167 "interval_gt" [INTERVAL INTERVAL] BOOL IntervalGt Strict Immutable;
+    1165 "interval_le" [INTERVAL INTERVAL] BOOL IntervalLe Strict Immutable;
+    1164 "interval_lt" [INTERVAL INTERVAL] BOOL IntervalLt Strict Immutable;
+    1170 "interval_mi" [INTERVAL INTERVAL] INTERVAL IntervalSub Strict Immutable;
+    1618 "interval_mul" [INTERVAL FLOAT8] INTERVAL IntervalMul Strict Immutable;
+    1163 "interval_ne" [INTERVAL INTERVAL] BOOL IntervalNe Strict Immutable;
+    1169 "interval_pl" [INTERVAL INTERVAL] INTERVAL IntervalAdd Strict Immutable;
+    2546 "interval_pl_date" [INTERVAL DATE] TIMESTAMP IntervalAddDate Strict Immutable;
+    1848 "interval_pl_time" [INTERVAL TIME] TIME IntervalAddTime Strict Immutable;
+    2548 "interval_pl_timestamp" [INTERVAL TIMESTAMP] TIMESTAMP IntervalAddTimestamp Strict Immutable;
+    2549 "interval_pl_timestamptz" [INTERVAL TIMESTAMPTZ] TIMESTAMPTZ IntervalAddTimestamptz Strict Stable;
+    1168 "interval_um" [INTERVAL] INTERVAL IntervalNeg Strict Immutable;
+    1373 "isfinite" [DATE] BOOL DateIsFinite Strict Immutable;
+    1389 "isfinite" [TIMESTAMPTZ] BOOL TimestampIsFinite Strict Immutable;
+    1390 "isfinite" [INTERVAL] BOOL IntervalIsFinite Strict Immutable;
+    2048 "isfinite" [TIMESTAMP] BOOL TimestampIsFinite Strict Immutable;
+    1295 "justify_days" [INTERVAL] INTERVAL JustifyDays Strict Immutable;
+    1175 "justify_hours" [INTERVAL] INTERVAL JustifyHours Strict Immutable;
+    2711 "justify_interval" [INTERVAL] INTERVAL JustifyInterval Strict Immutable;
+    5046 "lcm" [INT4 INT4] INT4 Int4Lcm Strict Immutable;
+    5047 "lcm" [INT8 INT8] INT8 Int8Lcm Strict Immutable;
+    5049 "lcm" [NUMERIC NUMERIC] NUMERIC NumericLcm Strict Immutable;
     3060 "left" [TEXT INT4] TEXT Left Strict Immutable;
     1317 "length" [TEXT] INT4 TextLength Strict Immutable;
     1318 "length" [BPCHAR] INT4 BpcharCharLength Strict Immutable;
@@ -429,12 +512,19 @@ functions! {
     879 "lpad" [TEXT INT4] TEXT Lpad2 Strict Immutable;
     875 "ltrim" [TEXT TEXT] TEXT Ltrim Strict Immutable;
     881 "ltrim" [TEXT] TEXT Ltrim1 Strict Immutable;
+    3846 "make_date" [INT4 INT4 INT4] DATE MakeDate Strict Immutable;
+    3847 "make_time" [INT4 INT4 FLOAT8] TIME MakeTime Strict Immutable;
+    3461 "make_timestamp" [INT4 INT4 INT4 INT4 INT4 FLOAT8] TIMESTAMP MakeTimestamp Strict Immutable;
+    3462 "make_timestamptz" [INT4 INT4 INT4 INT4 INT4 FLOAT8] TIMESTAMPTZ MakeTimestamptz Strict Stable;
+    3463 "make_timestamptz" [INT4 INT4 INT4 INT4 INT4 FLOAT8 TEXT] TIMESTAMPTZ MakeTimestamptzIn Strict Stable;
     2311 "md5" [TEXT] TEXT Md5 Strict Immutable;
     2321 "md5" [BYTEA] TEXT Md5 Strict Immutable;
+    5042 "min_scale" [NUMERIC] INT4 NumericMinScale Strict Immutable;
     940 "mod" [INT2 INT2] INT2 Int2Mod Strict Immutable;
     941 "mod" [INT4 INT4] INT4 Int4Mod Strict Immutable;
     947 "mod" [INT8 INT8] INT8 Int8Mod Strict Immutable;
     1728 "mod" [NUMERIC NUMERIC] NUMERIC NumericMod Strict Immutable;
+    1624 "mul_d_interval" [FLOAT8 INTERVAL] INTERVAL FloatMulInterval Strict Immutable;
     407 "name" [TEXT] NAME TextToName Strict Immutable;
     409 "name" [BPCHAR] NAME BpcharToName Strict Immutable;
     1400 "name" [VARCHAR] NAME TextToName Strict Immutable;
@@ -461,6 +551,8 @@ functions! {
     1570 "notlike" [TEXT TEXT] BOOL NotLike Strict Immutable;
     1572 "notlike" [NAME TEXT] BOOL NotLike Strict Immutable;
     1299 "now" [] TIMESTAMPTZ Now Strict Stable;
+    440 "num_nonnulls" [ANY] INT4 NumNonnulls CalledOnNull Immutable Variadic;
+    438 "num_nulls" [ANY] INT4 NumNulls CalledOnNull Immutable Variadic;
     1703 "numeric" [NUMERIC INT4] NUMERIC NumericLength Strict Immutable;
     1740 "numeric" [INT4] NUMERIC IntToNumeric Strict Immutable;
     1742 "numeric" [FLOAT4] NUMERIC Float4ToNumeric Strict Immutable;
@@ -475,6 +567,7 @@ functions! {
     1733 "numeric_exp" [NUMERIC] NUMERIC NumericExp Strict Immutable;
     1721 "numeric_ge" [NUMERIC NUMERIC] BOOL NumericGe Strict Immutable;
     1720 "numeric_gt" [NUMERIC NUMERIC] BOOL NumericGt Strict Immutable;
+    1764 "numeric_inc" [NUMERIC] NUMERIC NumericInc Strict Immutable;
     1723 "numeric_le" [NUMERIC NUMERIC] BOOL NumericLe Strict Immutable;
     1735 "numeric_ln" [NUMERIC] NUMERIC NumericLn Strict Immutable;
     1737 "numeric_log" [NUMERIC NUMERIC] NUMERIC NumericLog Strict Immutable;
@@ -505,6 +598,10 @@ functions! {
     678 "oidvectorle" [OIDVECTOR OIDVECTOR] BOOL ArrayLe Strict Immutable;
     677 "oidvectorlt" [OIDVECTOR OIDVECTOR] BOOL ArrayLt Strict Immutable;
     619 "oidvectorne" [OIDVECTOR OIDVECTOR] BOOL ArrayNe Strict Immutable;
+    749 "overlay" [BYTEA BYTEA INT4 INT4] BYTEA ByteaOverlay4 Strict Immutable;
+    752 "overlay" [BYTEA BYTEA INT4] BYTEA ByteaOverlay3 Strict Immutable;
+    1404 "overlay" [TEXT TEXT INT4 INT4] TEXT Overlay4 Strict Immutable;
+    1405 "overlay" [TEXT TEXT INT4] TEXT Overlay3 Strict Immutable;
     2026 "pg_backend_pid" [] INT4 BackendPid Strict Stable;
     2561 "pg_blocking_pids" [INT4] INT4_ARRAY BlockingPids Strict Volatile;
     2171 "pg_cancel_backend" [INT4] BOOL CancelBackend Strict Volatile;
@@ -545,9 +642,35 @@ functions! {
     2169 "power" [NUMERIC NUMERIC] NUMERIC NumericPower Strict Immutable;
     1282 "quote_ident" [TEXT] TEXT QuoteIdent Strict Immutable;
     1283 "quote_literal" [TEXT] TEXT QuoteLiteral Strict Immutable;
+    1289 "quote_nullable" [TEXT] TEXT QuoteNullable CalledOnNull Immutable;
     1609 "radians" [FLOAT8] FLOAT8 FloatRadians Strict Immutable;
     1598 "random" [] FLOAT8 Random Strict Volatile;
     1079 "regclass" [TEXT] REGCLASS TextToRegclass Strict Stable;
+    6254 "regexp_count" [TEXT TEXT] INT4 RegexCount Strict Immutable;
+    6255 "regexp_count" [TEXT TEXT INT4] INT4 RegexCount Strict Immutable;
+    6256 "regexp_count" [TEXT TEXT INT4 TEXT] INT4 RegexCount Strict Immutable;
+    6257 "regexp_instr" [TEXT TEXT] INT4 RegexInstr Strict Immutable;
+    6258 "regexp_instr" [TEXT TEXT INT4] INT4 RegexInstr Strict Immutable;
+    6259 "regexp_instr" [TEXT TEXT INT4 INT4] INT4 RegexInstr Strict Immutable;
+    6260 "regexp_instr" [TEXT TEXT INT4 INT4 INT4] INT4 RegexInstr Strict Immutable;
+    6261 "regexp_instr" [TEXT TEXT INT4 INT4 INT4 TEXT] INT4 RegexInstr Strict Immutable;
+    6262 "regexp_instr" [TEXT TEXT INT4 INT4 INT4 TEXT INT4] INT4 RegexInstr Strict Immutable;
+    6263 "regexp_like" [TEXT TEXT] BOOL RegexLike Strict Immutable;
+    6264 "regexp_like" [TEXT TEXT TEXT] BOOL RegexLike Strict Immutable;
+    3396 "regexp_match" [TEXT TEXT] TEXT_ARRAY RegexMatch Strict Immutable;
+    3397 "regexp_match" [TEXT TEXT TEXT] TEXT_ARRAY RegexMatch Strict Immutable;
+    2284 "regexp_replace" [TEXT TEXT TEXT] TEXT RegexReplace Strict Immutable;
+    2285 "regexp_replace" [TEXT TEXT TEXT TEXT] TEXT RegexReplace Strict Immutable;
+    6251 "regexp_replace" [TEXT TEXT TEXT INT4 INT4 TEXT] TEXT RegexReplace Strict Immutable;
+    6252 "regexp_replace" [TEXT TEXT TEXT INT4 INT4] TEXT RegexReplace Strict Immutable;
+    6253 "regexp_replace" [TEXT TEXT TEXT INT4] TEXT RegexReplace Strict Immutable;
+    2767 "regexp_split_to_array" [TEXT TEXT] TEXT_ARRAY RegexSplitToArray Strict Immutable;
+    2768 "regexp_split_to_array" [TEXT TEXT TEXT] TEXT_ARRAY RegexSplitToArray Strict Immutable;
+    6265 "regexp_substr" [TEXT TEXT] TEXT RegexSubstr Strict Immutable;
+    6266 "regexp_substr" [TEXT TEXT INT4] TEXT RegexSubstr Strict Immutable;
+    6267 "regexp_substr" [TEXT TEXT INT4 INT4] TEXT RegexSubstr Strict Immutable;
+    6268 "regexp_substr" [TEXT TEXT INT4 INT4 TEXT] TEXT RegexSubstr Strict Immutable;
+    6269 "regexp_substr" [TEXT TEXT INT4 INT4 TEXT INT4] TEXT RegexSubstr Strict Immutable;
     1622 "repeat" [TEXT INT4] TEXT Repeat Strict Immutable;
     2087 "replace" [TEXT TEXT TEXT] TEXT Replace Strict Immutable;
     3062 "reverse" [TEXT] TEXT Reverse Strict Immutable;
@@ -561,11 +684,19 @@ functions! {
     882 "rtrim" [TEXT] TEXT Rtrim1 Strict Immutable;
     3281 "scale" [NUMERIC] INT4 NumericScale Strict Immutable;
     746 "session_user" [] NAME SessionUser Strict Stable;
+    724 "set_bit" [BYTEA INT8 INT4] BYTEA SetBit Strict Immutable;
+    722 "set_byte" [BYTEA INT4 INT4] BYTEA SetByte Strict Immutable;
     2078 "set_config" [TEXT TEXT BOOL] TEXT SetConfig CalledOnNull Volatile;
+    3419 "sha224" [BYTEA] BYTEA Sha224 Strict Immutable;
+    3420 "sha256" [BYTEA] BYTEA Sha256 Strict Immutable;
+    3421 "sha384" [BYTEA] BYTEA Sha384 Strict Immutable;
+    3422 "sha512" [BYTEA] BYTEA Sha512 Strict Immutable;
     1993 "shobj_description" [OID NAME] TEXT Description Strict Stable;
     1706 "sign" [NUMERIC] NUMERIC NumericSign Strict Immutable;
     2310 "sign" [FLOAT8] FLOAT8 FloatSign Strict Immutable;
     1604 "sin" [FLOAT8] FLOAT8 FloatSin Strict Immutable;
+    2735 "sind" [FLOAT8] FLOAT8 FloatSind Strict Immutable;
+    2462 "sinh" [FLOAT8] FLOAT8 FloatSinh Strict Immutable;
     2088 "split_part" [TEXT TEXT INT4] TEXT SplitPart Strict Immutable;
     1344 "sqrt" [FLOAT8] FLOAT8 FloatSqrt Strict Immutable;
     1730 "sqrt" [NUMERIC] NUMERIC NumericSqrt Strict Immutable;
@@ -578,7 +709,12 @@ functions! {
     883 "substr" [TEXT INT4] TEXT Substring2 Strict Immutable;
     936 "substring" [TEXT INT4 INT4] TEXT Substring3 Strict Immutable;
     937 "substring" [TEXT INT4] TEXT Substring2 Strict Immutable;
+    2012 "substring" [BYTEA INT4 INT4] BYTEA ByteaSubstring3 Strict Immutable;
+    2013 "substring" [BYTEA INT4] BYTEA ByteaSubstring2 Strict Immutable;
+    2073 "substring" [TEXT TEXT] TEXT RegexSubstring Strict Immutable;
     1606 "tan" [FLOAT8] FLOAT8 FloatTan Strict Immutable;
+    2737 "tand" [FLOAT8] FLOAT8 FloatTand Strict Immutable;
+    2464 "tanh" [FLOAT8] FLOAT8 FloatTanh Strict Immutable;
     401 "text" [BPCHAR] TEXT Rtrim1 Strict Immutable;
     406 "text" [NAME] TEXT Identity Strict Immutable;
     946 "text" [CHAR] TEXT CharToText Strict Immutable;
@@ -607,6 +743,7 @@ functions! {
     1254 "textregexeq" [TEXT TEXT] BOOL Regex Strict Immutable;
     1256 "textregexne" [TEXT TEXT] BOOL NotRegex Strict Immutable;
     1316 "time" [TIMESTAMP] TIME TimestampToTime Strict Immutable;
+    1419 "time" [INTERVAL] TIME IntervalToTime Strict Immutable;
     1968 "time" [TIME INT4] TIME TimeLength Strict Immutable;
     2019 "time" [TIMESTAMPTZ] TIME TimestamptzToTime Strict Stable;
     1145 "time_eq" [TIME TIME] BOOL IntEq Strict Immutable;
@@ -614,7 +751,11 @@ functions! {
     1104 "time_gt" [TIME TIME] BOOL IntGt Strict Immutable;
     1103 "time_le" [TIME TIME] BOOL IntLe Strict Immutable;
     1102 "time_lt" [TIME TIME] BOOL IntLt Strict Immutable;
+    1748 "time_mi_interval" [TIME INTERVAL] TIME TimeSubInterval Strict Immutable;
+    1690 "time_mi_time" [TIME TIME] INTERVAL TimeSub Strict Immutable;
     1106 "time_ne" [TIME TIME] BOOL IntNe Strict Immutable;
+    1747 "time_pl_interval" [TIME INTERVAL] TIME TimeAddInterval Strict Immutable;
+    1296 "timedate_pl" [TIME DATE] TIMESTAMP TimeAddDate Strict Immutable;
     1961 "timestamp" [TIMESTAMP INT4] TIMESTAMP TimeLength Strict Immutable;
     2024 "timestamp" [DATE] TIMESTAMP DateToTimestamp Strict Immutable;
     2027 "timestamp" [TIMESTAMPTZ] TIMESTAMP TimestamptzToTimestamp Strict Stable;
@@ -623,7 +764,10 @@ functions! {
     2057 "timestamp_gt" [TIMESTAMP TIMESTAMP] BOOL IntGt Strict Immutable;
     2055 "timestamp_le" [TIMESTAMP TIMESTAMP] BOOL IntLe Strict Immutable;
     2054 "timestamp_lt" [TIMESTAMP TIMESTAMP] BOOL IntLt Strict Immutable;
+    2031 "timestamp_mi" [TIMESTAMP TIMESTAMP] INTERVAL TimestampSub Strict Immutable;
+    2033 "timestamp_mi_interval" [TIMESTAMP INTERVAL] TIMESTAMP TimestampSubInterval Strict Immutable;
     2053 "timestamp_ne" [TIMESTAMP TIMESTAMP] BOOL IntNe Strict Immutable;
+    2032 "timestamp_pl_interval" [TIMESTAMP INTERVAL] TIMESTAMP TimestampAddInterval Strict Immutable;
     1174 "timestamptz" [DATE] TIMESTAMPTZ DateToTimestamptz Strict Stable;
     1967 "timestamptz" [TIMESTAMPTZ INT4] TIMESTAMPTZ TimeLength Strict Immutable;
     2028 "timestamptz" [TIMESTAMP] TIMESTAMPTZ TimestampToTimestamptz Strict Stable;
@@ -632,13 +776,23 @@ functions! {
     1157 "timestamptz_gt" [TIMESTAMPTZ TIMESTAMPTZ] BOOL IntGt Strict Immutable;
     1155 "timestamptz_le" [TIMESTAMPTZ TIMESTAMPTZ] BOOL IntLe Strict Immutable;
     1154 "timestamptz_lt" [TIMESTAMPTZ TIMESTAMPTZ] BOOL IntLt Strict Immutable;
+    1188 "timestamptz_mi" [TIMESTAMPTZ TIMESTAMPTZ] INTERVAL TimestampSub Strict Immutable;
+    1190 "timestamptz_mi_interval" [TIMESTAMPTZ INTERVAL] TIMESTAMPTZ TimestamptzSubInterval Strict Stable;
     1153 "timestamptz_ne" [TIMESTAMPTZ TIMESTAMPTZ] BOOL IntNe Strict Immutable;
+    1189 "timestamptz_pl_interval" [TIMESTAMPTZ INTERVAL] TIMESTAMPTZ TimestamptzAddInterval Strict Stable;
+    1026 "timezone" [INTERVAL TIMESTAMPTZ] TIMESTAMP TimestamptzAtOffset Strict Immutable;
+    1159 "timezone" [TEXT TIMESTAMPTZ] TIMESTAMP TimestamptzInZone Strict Immutable;
+    2069 "timezone" [TEXT TIMESTAMP] TIMESTAMPTZ TimestampInZone Strict Immutable;
+    2070 "timezone" [INTERVAL TIMESTAMP] TIMESTAMPTZ TimestampAtOffset Strict Immutable;
     2089 "to_hex" [INT4] TEXT ToHex32 Strict Immutable;
     2090 "to_hex" [INT8] TEXT ToHex64 Strict Immutable;
     3495 "to_regclass" [TEXT] REGCLASS ToRegclass Strict Stable;
     3493 "to_regtype" [TEXT] REGTYPE ToRegtype Strict Stable;
+    1158 "to_timestamp" [FLOAT8] TIMESTAMPTZ EpochToTimestamptz Strict Immutable;
     2647 "transaction_timestamp" [] TIMESTAMPTZ Now Strict Stable;
     878 "translate" [TEXT TEXT TEXT] TEXT Translate Strict Immutable;
+    6172 "trim_array" [ANYARRAY INT4] ANYARRAY TrimArray Strict Immutable;
+    5043 "trim_scale" [NUMERIC] NUMERIC NumericTrimScale Strict Immutable;
     1343 "trunc" [FLOAT8] FLOAT8 FloatTrunc Strict Immutable;
     1709 "trunc" [NUMERIC INT4] NUMERIC NumericTrunc Strict Immutable;
     1710 "trunc" [NUMERIC] NUMERIC NumericTrunc1 Strict Immutable;
@@ -653,6 +807,8 @@ functions! {
     669 "varchar" [VARCHAR INT4 BOOL] VARCHAR VarcharLength Strict Immutable;
     1401 "varchar" [NAME] VARCHAR Identity Strict Immutable;
     89 "version" [] TEXT Version Strict Stable;
+    320 "width_bucket" [FLOAT8 FLOAT8 FLOAT8 INT4] INT4 FloatWidthBucket Strict Immutable;
+    2170 "width_bucket" [NUMERIC NUMERIC NUMERIC INT4] INT4 NumericWidthBucket Strict Immutable;
 }
 
 #[cfg(test)]

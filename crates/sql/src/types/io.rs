@@ -8,11 +8,11 @@
 //! 2. Text given to [`input`] has been through [`text::validate`](super::text::validate): UTF-8, no zero bytes.
 //! 3. Names of objects (`regclass` and its like) are the catalog's: here such a value is a number.
 
-use super::datetime::{self, Style};
+use super::datetime::{self, Interval, Style};
 use super::numeric::Numeric;
 use super::table::{self, Kind, Oid, Type};
 use super::text::{invalid_syntax, is_space};
-use super::{Arena, Datum, Sink, array, float, int, typmod};
+use super::{Arena, Datum, Sink, array, encoding, float, int, typmod};
 use base::{Error, Result, sqlstate};
 
 /// Reads a value's text form, and fits it to the type's modifier as an assignment does.
@@ -44,6 +44,10 @@ pub fn input<'a>(ty: Type, text: &str, arena: &'a Arena, style: &Style<'_>) -> R
         Kind::Time => Datum::Int(datetime::parse_time(text, style)?),
         Kind::Timestamp => Datum::Int(datetime::parse_timestamp(text, style)?),
         Kind::Timestamptz => Datum::Int(datetime::parse_timestamptz(text, style)?),
+        Kind::Interval => {
+            let value = datetime::parse_interval(text, ty.typmod, style.interval_style)?.fit(ty.typmod)?;
+            return Ok(Datum::Bytes(arena.copy(&value.encode())?));
+        }
         Kind::Uuid => Datum::Bytes(arena.copy(&parse_uuid(text)?)?),
         Kind::Array => {
             let element = Type { oid: row.element, typmod: ty.typmod };
@@ -87,6 +91,7 @@ pub fn output(kind: Kind, datum: Datum<'_>, style: &Style<'_>, out: &mut impl Si
         Kind::Time => datetime::print_time(datum.int(), out),
         Kind::Timestamp => datetime::print_timestamp(datum.int(), out),
         Kind::Timestamptz => datetime::print_timestamptz(datum.int(), style.zone, out),
+        Kind::Interval => datetime::print_interval(Interval::decode(datum.bytes())?, style.interval_style, out),
         Kind::Uuid => print_uuid(datum.bytes(), out),
         Kind::Array => array::print(datum.bytes(), style, out)?,
         Kind::Vector => array::print_vector(datum.bytes(), style, out)?,
@@ -130,6 +135,12 @@ pub fn send(kind: Kind, datum: Datum<'_>, out: &mut impl Sink) -> Result<()> {
         Kind::Float8 => out.put(&datum.float().to_be_bytes()),
         Kind::Numeric => Numeric::decode(datum.bytes())?.send(out),
         Kind::Text | Kind::Bpchar | Kind::Name | Kind::Unknown | Kind::Bytea | Kind::Uuid => out.put(datum.bytes()),
+        Kind::Interval => {
+            let value = Interval::decode(datum.bytes())?;
+            out.put(&value.micros.to_be_bytes());
+            out.put(&value.days.to_be_bytes());
+            out.put(&value.months.to_be_bytes());
+        }
         Kind::Array | Kind::Vector => array::send(datum.bytes(), out)?,
         Kind::Void => {}
         Kind::Pseudo | Kind::Refused => return Err(Error::unsupported("values of this type cannot be sent")),
@@ -181,6 +192,15 @@ pub fn receive<'a>(ty: Type, bytes: &[u8], arena: &'a Arena) -> Result<Datum<'a>
             Datum::Bytes(arena.copy(bytes)?)
         }
         Kind::Bytea => Datum::Bytes(arena.copy(bytes)?),
+        Kind::Interval => {
+            let [micros @ .., d0, d1, d2, d3, m0, m1, m2, m3] = exact::<16>(bytes)?;
+            let value = Interval {
+                micros: i64::from_be_bytes(micros),
+                days: i32::from_be_bytes([d0, d1, d2, d3]),
+                months: i32::from_be_bytes([m0, m1, m2, m3]),
+            };
+            return Ok(Datum::Bytes(arena.copy(&value.fit(ty.typmod)?.encode())?));
+        }
         Kind::Uuid => Datum::Bytes(arena.copy(&exact::<16>(bytes)?)?),
         Kind::Date => {
             let days = i64::from(i32::from_be_bytes(exact(bytes)?));
@@ -225,24 +245,16 @@ fn print_bytea(bytes: &[u8], out: &mut impl Sink) {
 }
 
 fn parse_bytea(text: &str) -> Result<Vec<u8>> {
+    match text.strip_prefix("\\x") {
+        Some(digits) => encoding::decode_hex(digits),
+        None => unescape(text),
+    }
+}
+
+/// Bytes in their older form: a backslash and three octal digits, or two backslashes, among others. Errors: `22P02`.
+pub(super) fn unescape(text: &str) -> Result<Vec<u8>> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
-    if let Some(digits) = text.strip_prefix("\\x") {
-        let refuse = |message: String| Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message);
-        let mut high = None;
-        for character in digits.chars().filter(|character| !is_space(*character)) {
-            let digit = character.to_digit(16);
-            let digit = digit.ok_or_else(|| refuse(format!("invalid hexadecimal digit: \"{character}\"")))? as u8;
-            match high.take() {
-                None => high = Some(digit),
-                Some(high) => out.push(high << 4 | digit),
-            }
-        }
-        return match high {
-            None => Ok(out),
-            Some(_) => Err(refuse("invalid hexadecimal data: odd number of digits".to_owned())),
-        };
-    }
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at..] {

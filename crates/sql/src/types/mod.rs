@@ -29,6 +29,7 @@ pub mod compare;
 pub mod context;
 pub mod datetime;
 pub mod datum;
+pub mod encoding;
 pub mod eval;
 pub mod float;
 pub mod function;

@@ -73,6 +73,8 @@ ops! {
             NumericEq NumericNe NumericLt NumericLe NumericGt NumericGe;
         "A comparison of arrays."
             ArrayEq ArrayNe ArrayLt ArrayLe ArrayGt ArrayGe;
+        "A comparison of intervals."
+            IntervalEq IntervalNe IntervalLt IntervalLe IntervalGt IntervalGe;
     }
     Integer {
         "Arithmetic of `smallint`."
@@ -83,6 +85,8 @@ ops! {
             Int8Add Int8Sub Int8Mul Int8Div Int8Mod Int8Neg Int8Abs Int8Shl;
         "Bits of integers of any width."
             IntAnd IntOr IntXor IntNot IntShr;
+        "A common divisor, a common multiple."
+            Int4Gcd Int4Lcm Int8Gcd Int8Lcm;
         "A cast between integers, booleans and characters."
             ToInt2 ToInt4 ToOid Int4ToOid OidToInt4 BoolToInt IntToBool CharToInt IntToChar;
     }
@@ -94,7 +98,8 @@ ops! {
         "A function of floats."
             FloatNeg FloatAbs FloatCeil FloatFloor FloatRound FloatTrunc FloatSign FloatSqrt FloatCbrt FloatExp
             FloatLn FloatLog10 FloatPower FloatSin FloatCos FloatTan FloatAsin FloatAcos FloatAtan FloatAtan2
-            FloatDegrees FloatRadians Pi Random;
+            FloatDegrees FloatRadians Pi Random FloatSinh FloatCosh FloatTanh FloatAsinh FloatAcosh FloatAtanh FloatCot
+            FloatSind FloatCosd FloatTand FloatCotd FloatAsind FloatAcosd FloatAtand FloatAtan2d FloatWidthBucket;
         "A cast between floats and integers."
             IntToFloat4 IntToFloat8 Float8ToFloat4 FloatToInt2 FloatToInt4 FloatToInt8;
     }
@@ -103,7 +108,8 @@ ops! {
             NumericAdd NumericSub NumericMul NumericDiv NumericMod NumericDivTrunc NumericNeg NumericAbs;
         "A function of `numeric`."
             NumericSign NumericCeil NumericFloor NumericRound NumericRound1 NumericTrunc NumericTrunc1 NumericSqrt
-            NumericExp NumericLn NumericLog NumericLog10 NumericPower NumericScale;
+            NumericExp NumericLn NumericLog NumericLog10 NumericPower NumericScale NumericMinScale NumericTrimScale
+            NumericGcd NumericLcm NumericInc Factorial NumericWidthBucket;
         "A cast from or to `numeric`."
             IntToNumeric Float4ToNumeric Float8ToNumeric NumericToInt2 NumericToInt4 NumericToInt8 NumericToFloat4
             NumericToFloat8;
@@ -117,6 +123,17 @@ ops! {
             Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 FormatType;
         "A pattern."
             Like NotLike Ilike NotIlike LikeEscape Regex NotRegex RegexAnyCase NotRegexAnyCase;
+        "What a regular expression finds; start, number, flags and group may be among the arguments."
+            RegexReplace RegexMatch RegexSplitToArray RegexCount RegexInstr RegexLike RegexSubstr RegexSubstring;
+        "A function of `bytea`, and hashes."
+            Encode Decode ByteaSubstring2 ByteaSubstring3 GetByte SetByte GetBit SetBit BitCount Md5Bytes Sha224 Sha256
+            Sha384 Sha512;
+        "A part of a text or of bytes replaced by another one."
+            Overlay3 Overlay4 ByteaOverlay3 ByteaOverlay4;
+        "A text made to be read by SQL."
+            QuoteNullable;
+        "Of any number of arguments, of which texts were made."
+            Concat ConcatWs Format NumNulls NumNonnulls;
         "A cast to text, or between kinds of it."
             BoolToText CharToText TextToChar TextToName BpcharToName;
         "A text fitted to a type modifier, which is the second argument."
@@ -126,17 +143,41 @@ ops! {
         "The time, from the caller."
             Now StatementTimestamp ClockTimestamp;
         "Arithmetic of dates."
-            DateAddInt IntAddDate DateSubInt DateSub;
+            DateAddInt IntAddDate DateSubInt DateSub DateAddTime TimeAddDate;
+        "Arithmetic of intervals."
+            IntervalAdd IntervalSub IntervalNeg IntervalMul FloatMulInterval IntervalDiv JustifyHours JustifyDays
+            JustifyInterval;
+        "A date or time and an interval."
+            DateAddInterval IntervalAddDate DateSubInterval TimeAddInterval IntervalAddTime TimeSubInterval
+            TimestampAddInterval IntervalAddTimestamp TimestampSubInterval TimestamptzAddInterval
+            IntervalAddTimestamptz TimestamptzSubInterval;
+        "An interval between two times."
+            TimestampSub TimeSub TimestampAge TimestampAge1 TimestamptzAge TimestamptzAge1;
+        "A part, by its name, as a `numeric`."
+            ExtractDate ExtractTime ExtractTimestamp ExtractTimestamptz ExtractInterval;
+        "A part, by its name, as a `double precision`."
+            PartOfDate PartOfTime PartOfTimestamp PartOfTimestamptz PartOfInterval;
+        "The beginning of a part."
+            TruncTimestamp TruncTimestamptz TruncTimestamptzIn TruncInterval;
+        "A time made of its parts."
+            MakeDate MakeTime MakeTimestamp MakeTimestamptz MakeTimestamptzIn EpochToTimestamptz;
+        "Whether it is no infinity."
+            DateIsFinite TimestampIsFinite IntervalIsFinite;
+        "A zone's clocks: the zone by name, or as an interval."
+            TimestampInZone TimestamptzInZone TimestampAtOffset TimestamptzAtOffset;
         "A cast between dates and times; those with `timestamptz` depend on the session's zone."
             DateToTimestamp DateToTimestamptz TimestampToDate TimestamptzToDate TimestampToTimestamptz
             TimestamptzToTimestamp TimestampToTime TimestamptzToTime;
+        "A cast between times and intervals."
+            TimeToInterval IntervalToTime;
         "A time fitted to a type modifier, which is the second argument."
-            TimeLength;
+            TimeLength IntervalLength;
     }
     List {
         "A function of arrays."
             ArrayLength ArrayLower ArrayUpper ArrayNdims Cardinality ArrayPosition ArrayAppend ArrayPrepend ArrayCat
-            ArrayContains ArrayContained ArrayOverlap ArrayToString StringToArray;
+            ArrayContains ArrayContained ArrayOverlap ArrayToString StringToArray ArrayDims ArrayRemove ArrayReplace
+            ArrayPositions TrimArray;
     }
     External {
         "The caller's: a function of the session, the catalog or the server."
@@ -224,6 +265,15 @@ impl Op {
                 | ArrayCat
                 | ArrayToString
                 | StringToArray
+                | ArrayRemove
+                | ArrayReplace
+                | ArrayPositions
+                | QuoteNullable
+                | Concat
+                | ConcatWs
+                | Format
+                | NumNulls
+                | NumNonnulls
                 | FormatType
         )
     }
@@ -245,6 +295,7 @@ mod tests {
             (Op::BpcharLe, Comparison::Le),
             (Op::NumericEq, Comparison::Eq),
             (Op::ArrayGe, Comparison::Ge),
+            (Op::IntervalNe, Comparison::Ne),
         ];
         for (op, comparison) in table {
             assert_eq!(op.comparison(), Some(comparison), "{op:?}");

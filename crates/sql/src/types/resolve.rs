@@ -356,12 +356,31 @@ pub fn resolve_function(name: &str, actual: &[Oid]) -> Result<Callable> {
             None => select(candidates(), actual),
         },
     };
+    if chosen.is_empty()
+        && let Some(row) = function::by_name(name).iter().find(|row| row.variadic && row.args.len() <= actual.len())
+    {
+        return resolved_variadic(row, actual).map(Callable::Function);
+    }
     match chosen[..] {
+        [Row::Function(row)] if row.variadic => resolved_variadic(row, actual).map(Callable::Function),
         [Row::Function(row)] => Ok(Callable::Function(resolved(row, actual, Some(row.op))?)),
         [Row::Aggregate(row)] => Ok(Callable::Aggregate(resolved(row, actual, None)?)),
         [] => Err(function_error(name, actual, sqlstate::UNDEFINED_FUNCTION)),
         _ => Err(function_error(name, actual, sqlstate::AMBIGUOUS_FUNCTION)),
     }
+}
+
+/// A function whose last argument stands any number of times: what is behind the others stays as it is.
+fn resolved_variadic(row: &'static Function, actual: &[Oid]) -> Result<Resolved<Function>> {
+    let fixed = row.args.len() - 1;
+    for (declared, actual) in row.args[..fixed].iter().zip(actual) {
+        if !cast::can_coerce(*actual, *declared, Context::Implicit) {
+            return Err(function_error(row.name, &[*actual], sqlstate::UNDEFINED_FUNCTION));
+        }
+    }
+    let mut args = row.args[..fixed].to_vec();
+    args.resize(actual.len(), Oid::ANY);
+    Ok(Resolved { row, args, result: row.result, context: Context::Implicit })
 }
 
 /// `int4('7')`: a type's name used as a function, where the cast needs no function of its own.

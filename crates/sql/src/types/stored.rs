@@ -27,7 +27,7 @@ pub const fn width(kind: Kind) -> Option<usize> {
         Kind::Int2 => Some(2),
         Kind::Int4 | Kind::Oid | Kind::Reg | Kind::Float4 | Kind::Date => Some(4),
         Kind::Int8 | Kind::Float8 | Kind::Time | Kind::Timestamp | Kind::Timestamptz => Some(8),
-        Kind::Uuid => Some(16),
+        Kind::Uuid | Kind::Interval => Some(16),
         Kind::Void | Kind::Pseudo | Kind::Refused => Some(0),
         Kind::Numeric | Kind::Text | Kind::Bpchar | Kind::Name | Kind::Unknown | Kind::Bytea => None,
         Kind::Array | Kind::Vector => None,
@@ -102,9 +102,9 @@ fn put_fixed(kind: Kind, datum: Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
         }
         Kind::Float4 => out.extend_from_slice(&(datum.float() as f32).to_le_bytes()),
         Kind::Float8 => out.extend_from_slice(&datum.float().to_le_bytes()),
-        Kind::Uuid => match datum.bytes() {
+        Kind::Uuid | Kind::Interval => match datum.bytes() {
             bytes if bytes.len() == 16 => out.extend_from_slice(bytes),
-            _ => return Err(damaged("uuid")),
+            _ => return Err(damaged("value")),
         },
         Kind::Void => {}
         _ => return Err(Error::unsupported("values of this type cannot be stored")),
@@ -153,9 +153,9 @@ fn get_fixed<'a>(kind: Kind, bytes: &'a [u8], at: usize) -> Result<(Datum<'a>, u
         },
         Kind::Float4 => (Datum::Float(f32::from_le_bytes(fixed(bytes, at)?).into()), at + 4),
         Kind::Float8 => (Datum::Float(f64::from_le_bytes(fixed(bytes, at)?)), at + 8),
-        Kind::Uuid => match bytes.get(at..at + 16) {
+        Kind::Uuid | Kind::Interval => match bytes.get(at..at + 16) {
             Some(value) => (Datum::Bytes(value), at + 16),
-            None => return Err(damaged("uuid")),
+            None => return Err(damaged("value")),
         },
         Kind::Void => (Datum::Bytes(&[]), at),
         _ => return Err(damaged("value of a type without values")),

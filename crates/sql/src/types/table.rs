@@ -90,6 +90,8 @@ pub enum Kind {
     Timestamp,
     /// `timestamptz`: `Int`, microseconds since 2000-01-01 00:00 UTC.
     Timestamptz,
+    /// `interval`: `Bytes`, in the form of [`interval`](super::datetime::interval).
+    Interval,
     /// `uuid`: `Bytes`, sixteen.
     Uuid,
     /// An array: `Bytes`, in the form of [`array`](super::array).
@@ -309,7 +311,7 @@ types! {
     TIME_ARRAY 1183 "_time" "time without time zone[]" &[], -1 false b'A' false 0 1083 b'd' b'x' Array;
     TIMESTAMPTZ 1184 "timestamptz" "timestamp with time zone" &["timestamp with time zone"], 8 true b'D' true 1185 0 b'd' b'p' Timestamptz;
     TIMESTAMPTZ_ARRAY 1185 "_timestamptz" "timestamp with time zone[]" &[], -1 false b'A' false 0 1184 b'd' b'x' Array;
-    INTERVAL 1186 "interval" "interval" &["interval"], 16 false b'T' true 1187 0 b'd' b'p' Refused;
+    INTERVAL 1186 "interval" "interval" &["interval"], 16 false b'T' true 1187 0 b'd' b'p' Interval;
     INTERVAL_ARRAY 1187 "_interval" "interval[]" &[], -1 false b'A' false 0 1186 b'd' b'x' Array;
     NUMERIC_ARRAY 1231 "_numeric" "numeric[]" &[], -1 false b'A' false 0 1700 b'i' b'x' Array;
     CSTRING_ARRAY 1263 "_cstring" "cstring[]" &[], -1 false b'A' false 0 2275 b'i' b'x' Array;

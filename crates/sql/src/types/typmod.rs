@@ -3,9 +3,10 @@
 //! PostgreSQL's encodings, because `pg_attribute` and the wire show them: a length plus four, precision and scale packed
 //! plus four, a precision as it is; -1 for none. An array has its element's modifier.
 
+use super::datetime::interval::{FULL_PRECISION, field, fields_of, precision_of};
 use super::table::{self, Kind, Oid, Type};
 use super::text::{offset, trim_padding};
-use super::{Arena, Datum, datetime, numeric::Numeric};
+use super::{Arena, Datum, datetime, datetime::Interval, numeric::Numeric};
 use base::{Error, Result, sqlstate};
 
 /// The longest declared length of `varchar` and `char`.
@@ -48,6 +49,15 @@ pub fn encode(oid: Oid, modifiers: &[i32]) -> Result<i32> {
             }
         }
         (Oid::TIME | Oid::TIMESTAMP | Oid::TIMESTAMPTZ, _) => refuse("invalid type modifier".to_owned()),
+        (Oid::INTERVAL, [field::ALL]) => Ok(-1),
+        (Oid::INTERVAL, [fields]) => Ok(fields << 16 | FULL_PRECISION),
+        (Oid::INTERVAL, [fields, FULL_PRECISION]) => Ok(fields << 16 | FULL_PRECISION),
+        (Oid::INTERVAL, [fields, precision]) => match precision {
+            ..0 => refuse(format!("INTERVAL({precision}) precision must not be negative")),
+            // PostgreSQL warns that it takes six.
+            _ => Ok(fields << 16 | *precision.min(&6)),
+        },
+        (Oid::INTERVAL, _) => refuse("invalid INTERVAL type modifier".to_owned()),
         _ => match row.kind {
             Kind::Refused => Err(table::refused(oid)),
             _ => {
@@ -83,7 +93,35 @@ pub fn format_type(ty: Type) -> String {
             let (name, zone) = row.sql_name.split_once(' ').unwrap_or((row.sql_name, ""));
             format!("{name}({}) {zone}", ty.typmod)
         }
+        Oid::INTERVAL => {
+            let fields = interval_fields(fields_of(ty.typmod));
+            match precision_of(ty.typmod) {
+                Some(precision) => format!("interval{fields}({precision})"),
+                None => format!("interval{fields}"),
+            }
+        }
         _ => row.sql_name.to_owned(),
+    }
+}
+
+/// The words of an interval's fields: ` day to second`.
+fn interval_fields(fields: i32) -> String {
+    const WORDS: [(i32, &str); 6] = [
+        (field::YEAR, "year"),
+        (field::MONTH, "month"),
+        (field::DAY, "day"),
+        (field::HOUR, "hour"),
+        (field::MINUTE, "minute"),
+        (field::SECOND, "second"),
+    ];
+    if fields == field::ALL {
+        return String::new();
+    }
+    let mut kept = WORDS.iter().filter(|(bit, _)| fields & bit != 0).map(|(_, word)| word);
+    match (kept.next(), kept.next_back()) {
+        (Some(first), Some(last)) => format!(" {first} to {last}"),
+        (Some(only), None) => format!(" {only}"),
+        _ => String::new(),
     }
 }
 
@@ -122,6 +160,10 @@ pub fn apply<'a>(ty: Type, datum: Datum<'a>, explicit: bool, arena: &'a Arena) -
         }
         Kind::Time | Kind::Timestamp | Kind::Timestamptz => {
             Ok(Datum::Int(datetime::round_to_precision(datum.int(), ty.typmod)))
+        }
+        Kind::Interval => {
+            let value = Interval::decode(datum.bytes())?.fit(ty.typmod)?;
+            Ok(Datum::Bytes(arena.copy(&value.encode())?))
         }
         Kind::Array => {
             let array = super::array::Array::decode(datum.bytes())?;

@@ -1,4 +1,4 @@
-//! `date`, `time`, `timestamp`, `timestamptz`: the calendar, as arithmetic on integers.
+//! `date`, `time`, `timestamp`, `timestamptz`, `interval`: the calendar, as arithmetic on integers.
 //!
 //! A date counts days and a timestamp microseconds since 2000-01-01, in the proleptic Gregorian calendar with a year zero
 //! (shown as 1 BC). The first and last integer of each type stand for `-infinity` and `infinity`. A `timestamptz` counts
@@ -10,13 +10,19 @@
 //!    294276: PostgreSQL's ranges. What leaves them is `22008`.
 //! 3. A local time that a clock skips takes the offset before the gap, one that it shows twice the later offset.
 
+pub mod interval;
+mod interval_text;
 mod parse;
+pub mod part;
 mod zone;
 
+pub use interval::Interval;
+pub use interval_text::{parse_interval, print_interval};
 pub use parse::{parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub use zone::Zone;
 
 use super::Sink;
+use base::settings::IntervalStyle;
 use base::{Error, Result, sqlstate};
 
 /// Microseconds of a second.
@@ -67,6 +73,8 @@ pub struct Style<'a> {
     pub zone: &'a Zone,
     /// `DateStyle`'s order; its output style is always ISO.
     pub date_order: DateOrder,
+    /// `IntervalStyle`.
+    pub interval_style: IntervalStyle,
     /// `extra_float_digits`.
     pub extra_float_digits: i32,
     /// The transaction's start, as a `timestamptz`: what `now` and `today` in a text mean.
@@ -75,8 +83,13 @@ pub struct Style<'a> {
 
 impl Style<'static> {
     /// UTC, ISO dates with the month first, shortest floats; the year 2000 for "now".
-    pub const PLAIN: Style<'static> =
-        Style { zone: &Zone::UTC, date_order: DateOrder::Mdy, extra_float_digits: 1, now: 0 };
+    pub const PLAIN: Style<'static> = Style {
+        zone: &Zone::UTC,
+        date_order: DateOrder::Mdy,
+        interval_style: IntervalStyle::Postgres,
+        extra_float_digits: 1,
+        now: 0,
+    };
 }
 
 /// A day of the calendar. The year zero is 1 BC.
@@ -368,5 +381,7 @@ pub fn print_timestamptz(micros: i64, zone: &Zone, out: &mut impl Sink) {
     }
 }
 
+#[cfg(test)]
+mod interval_tests;
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,11 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         ArrayOverlap => overlaps(args[0].bytes(), args[1].bytes()).map(Datum::Bool),
         ArrayToString => to_string(args, ctx),
         StringToArray => from_string(args, ctx),
+        ArrayDims => dimensions(args[0], ctx),
+        ArrayPositions => positions(args, ctx),
+        ArrayRemove => replace(args, None, ctx),
+        ArrayReplace => replace(args, Some(args[2]), ctx),
+        TrimArray => trim(args, ctx),
         _ => unknown(op),
     }
 }
@@ -221,4 +226,100 @@ fn from_string<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
     let element = |part: &&'a [u8]| if Some(*part) == null_text { Datum::Null } else { Datum::Bytes(part) };
     let elements: Vec<Datum<'a>> = parts.iter().map(element).collect();
     Ok(Datum::Bytes(ctx.arena.copy(&encode_list(Oid::TEXT, &elements)?)?))
+}
+
+/// `array_dims`: `[1:3][1:2]`; null of an empty array.
+fn dimensions<'a>(list: Datum<'a>, ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
+    let array = Array::decode(list.bytes())?;
+    if array.dimensions().is_empty() {
+        return Ok(Datum::Null);
+    }
+    let shown = |dimension: &Dimension| {
+        let last = i64::from(dimension.lower) + i64::from(dimension.length) - 1;
+        format!("[{}:{last}]", dimension.lower)
+    };
+    let text: String = array.dimensions().iter().map(shown).collect();
+    Ok(Datum::Bytes(ctx.arena.copy(text.as_bytes())?))
+}
+
+/// Is an element the value that is looked for? Null is found as any other.
+fn is_found(kind: table::Kind, element: Datum<'_>, wanted: Datum<'_>) -> bool {
+    match (element.is_null(), wanted.is_null()) {
+        (false, false) => compare::equal(kind, element, wanted),
+        (element, wanted) => element && wanted,
+    }
+}
+
+/// `array_positions(array, value)`
+fn positions<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
+    if args[0].is_null() {
+        return Ok(Datum::Null);
+    }
+    let array = Array::decode(args[0].bytes())?;
+    if array.dimensions().len() > 1 {
+        return Err(Error::unsupported("searching for elements in multidimensional arrays is not supported"));
+    }
+    let lower = array.dimensions().first().map_or(1, |dimension| i64::from(dimension.lower));
+    let kind = table::kind(array.element());
+    let mut found = Vec::new();
+    for (at, element) in array.iter().enumerate() {
+        if is_found(kind, element?, args[1]) {
+            found.push(Datum::Int(lower + at as i64));
+        }
+    }
+    Ok(Datum::Bytes(ctx.arena.copy(&encode_list(Oid::INT4, &found)?)?))
+}
+
+/// `array_remove` and `array_replace`: every element that is the second argument goes, or becomes `instead`.
+fn replace<'a>(args: &[Datum<'a>], instead: Option<Datum<'a>>, ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
+    if args[0].is_null() {
+        return Ok(Datum::Null);
+    }
+    let array = Array::decode(args[0].bytes())?;
+    if instead.is_none() && array.dimensions().len() > 1 {
+        return Err(Error::unsupported("removing elements from multidimensional arrays is not supported"));
+    }
+    let kind = table::kind(array.element());
+    let (mut kept, mut changed) = (Vec::with_capacity(array.len()), false);
+    for element in array.iter() {
+        let element = element?;
+        match is_found(kind, element, args[1]) {
+            false => kept.push(element),
+            true => {
+                changed = true;
+                kept.extend(instead);
+            }
+        }
+    }
+    if !changed {
+        return Ok(args[0]);
+    }
+    let mut dimensions = array.dimensions().to_vec();
+    if let [only] = &mut dimensions[..] {
+        only.length = kept.len() as u32;
+    }
+    if kept.is_empty() {
+        dimensions.clear();
+    }
+    Ok(Datum::Bytes(ctx.arena.copy(&encode(array.element(), &dimensions, &kept)?)?))
+}
+
+/// `trim_array(array, count)`: so many elements less at its end.
+fn trim<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
+    let array = Array::decode(args[0].bytes())?;
+    let mut dimensions = array.dimensions().to_vec();
+    let length = dimensions.first().map_or(0, |dimension| i64::from(dimension.length));
+    let count = args[1].int();
+    if !(0..=length).contains(&count) {
+        let message = format!("number of elements to trim must be between 0 and {length}");
+        return Err(Error::statement(sqlstate::ARRAY_SUBSCRIPT_ERROR, message));
+    }
+    let Some(outermost) = dimensions.first_mut().filter(|_| count < length) else {
+        return Ok(Datum::Bytes(ctx.arena.copy(&encode(array.element(), &[], &[])?)?));
+    };
+    let each = array.len() / length as usize;
+    outermost.length = (length - count) as u32;
+    let elements = array.elements()?;
+    let kept = &elements[..each * (length - count) as usize];
+    Ok(Datum::Bytes(ctx.arena.copy(&encode(array.element(), &dimensions, kept)?)?))
 }

@@ -11,12 +11,16 @@
 //! 4. An external operation ([`Op::is_external`]) never comes here; if it does, that is a bug of the caller, reported as
 //!    `XX000`.
 
+mod bytes;
+mod degrees;
+mod format;
 mod list;
 mod number;
+mod pattern;
 mod string;
 mod time;
 
-use super::compare::{compare_arrays, compare_numeric};
+use super::compare::{compare_arrays, compare_intervals, compare_numeric};
 use super::float;
 use super::op::{Comparison, Family, Op};
 use super::text::trim_padding;
@@ -82,6 +86,9 @@ fn compare(op: Op, a: Datum<'_>, b: Datum<'_>) -> bool {
         }
         NumericEq | NumericNe | NumericLt | NumericLe | NumericGt | NumericGe => compare_numeric(a.bytes(), b.bytes()),
         ArrayEq | ArrayNe | ArrayLt | ArrayLe | ArrayGt | ArrayGe => compare_arrays(a.bytes(), b.bytes()),
+        IntervalEq | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe => {
+            compare_intervals(a.bytes(), b.bytes())
+        }
         BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe => a.bytes().cmp(b.bytes()),
         _ => a.int().cmp(&b.int()),
     };

@@ -1,6 +1,6 @@
 //! Integers, floats and numerics: arithmetic, functions, and the casts between them.
 
-use super::unknown;
+use super::{degrees, unknown};
 use crate::types::numeric::Numeric;
 use crate::types::op::Op;
 use crate::types::{Datum, EvalCtx, float, int};
@@ -78,6 +78,10 @@ pub(super) fn integer<'a>(op: Op, args: &[Datum<'a>]) -> Result<Datum<'a>> {
         IntOr => Ok(int(0) | int(1)),
         IntXor => Ok(int(0) ^ int(1)),
         IntNot => Ok(!int(0)),
+        Int4Gcd => in_int4(common_divisor(int(0), int(1))?),
+        Int8Gcd => common_divisor(int(0), int(1)),
+        Int4Lcm => in_int4(common_multiple(int(0), int(1))?),
+        Int8Lcm => common_multiple(int(0), int(1)),
         ToInt2 => in_int2(int(0)),
         ToInt4 => in_int4(int(0)),
         ToOid => within(int(0), (0, i64::from(u32::MAX)), "OID"),
@@ -90,6 +94,24 @@ pub(super) fn integer<'a>(op: Op, args: &[Datum<'a>]) -> Result<Datum<'a>> {
         _ => unknown(op),
     };
     value.map(Datum::Int)
+}
+
+/// The greatest number that divides both; the other one where one is zero.
+fn common_divisor(a: i64, b: i64) -> Result<i64> {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).map_err(|_| bigint_out_of_range())
+}
+
+/// The least number that both divide; zero where one is zero.
+fn common_multiple(a: i64, b: i64) -> Result<i64> {
+    if a == 0 || b == 0 {
+        return Ok(0);
+    }
+    let multiple = (a / common_divisor(a, b)?).checked_mul(b).and_then(i64::checked_abs);
+    multiple.ok_or_else(bigint_out_of_range)
 }
 
 /// Floats: arithmetic, functions, and the casts from and to integers.
@@ -152,6 +174,34 @@ pub(super) fn floating<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) ->
         FloatAtan2 => Ok(x(0).atan2(x(1))),
         FloatDegrees => float::check_overflow(x(0) / (std::f64::consts::PI / 180.0), x(0).is_infinite()),
         FloatRadians => Ok(x(0) * (std::f64::consts::PI / 180.0)),
+        FloatSinh => Ok(x(0).sinh()),
+        FloatCosh => Ok(x(0).cosh()),
+        FloatTanh => Ok(x(0).tanh()),
+        FloatAsinh => Ok(x(0).asinh()),
+        FloatAcosh => {
+            if x(0) < 1.0 {
+                Err(input_out_of_range())
+            } else {
+                Ok(x(0).acosh())
+            }
+        }
+        FloatAtanh => {
+            if x(0).abs() > 1.0 {
+                Err(input_out_of_range())
+            } else {
+                Ok(x(0).atanh())
+            }
+        }
+        FloatCot => trigonometric(x(0), |x| 1.0 / x.tan()),
+        FloatSind => degrees::sine(x(0)).ok_or_else(input_out_of_range),
+        FloatCosd => degrees::cosine(x(0)).ok_or_else(input_out_of_range),
+        FloatTand => degrees::tangent(x(0)).ok_or_else(input_out_of_range),
+        FloatCotd => degrees::cotangent(x(0)).ok_or_else(input_out_of_range),
+        FloatAsind => inverse(x(0), degrees::arc_sine),
+        FloatAcosd => inverse(x(0), degrees::arc_cosine),
+        FloatAtand => Ok(degrees::arc_tangent(x(0), 1.0)),
+        FloatAtan2d => Ok(degrees::arc_tangent(x(0), x(1))),
+        FloatWidthBucket => return bucket_of_float(x(0), x(1), x(2), args[3].int()).map(Datum::Int),
         Pi => Ok(std::f64::consts::PI),
         // 53 random bits: every multiple of 2^-53 below one is as likely as the others.
         Random => Ok((ctx.next_random() >> 11) as f64 / (1u64 << 53) as f64),
@@ -169,6 +219,38 @@ pub(super) fn floating<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) ->
         _ => unknown(op),
     };
     value.map(Datum::Float)
+}
+
+#[cold]
+fn bucket_error(message: &'static str) -> Error {
+    Error::statement(sqlstate::INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION, message)
+}
+
+/// In which of `count` equal parts between two bounds a number lies: zero before the first, `count` + 1 behind the last.
+fn bucket_of_float(value: f64, low: f64, high: f64, count: i64) -> Result<i64> {
+    if count <= 0 {
+        return Err(bucket_error("count must be greater than zero"));
+    }
+    if value.is_nan() || low.is_nan() || high.is_nan() {
+        return Err(bucket_error("operand, lower bound, and upper bound cannot be NaN"));
+    }
+    if low.is_infinite() || high.is_infinite() {
+        return Err(bucket_error("lower and upper bounds must be finite"));
+    }
+    // Halves, whose difference cannot overflow.
+    let place = |from: f64, to: f64| {
+        let share = (value / 2.0 - from / 2.0) / (to / 2.0 - from / 2.0);
+        ((count as f64 * share) as i64).min(count - 1) + 1
+    };
+    match low.partial_cmp(&high) {
+        Some(std::cmp::Ordering::Less) if value < low => Ok(0),
+        Some(std::cmp::Ordering::Less) if value >= high => in_int4(count + 1),
+        Some(std::cmp::Ordering::Less) => Ok(place(low, high)),
+        Some(std::cmp::Ordering::Greater) if value > low => Ok(0),
+        Some(std::cmp::Ordering::Greater) if value <= high => in_int4(count + 1),
+        Some(std::cmp::Ordering::Greater) => Ok(place(low, high)),
+        _ => Err(bucket_error("lower bound cannot equal upper bound")),
+    }
 }
 
 #[cold]
@@ -221,6 +303,8 @@ pub(super) fn numeric<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> 
     use Op::*;
     let value = match op {
         IntToNumeric => Numeric::from_int(args[0].int().into()),
+        Factorial => factorial(args[0].int())?,
+        NumericWidthBucket => return bucket_of_numeric(args).map(Datum::Int),
         Float4ToNumeric => Numeric::from_f32(args[0].float() as f32)?,
         Float8ToNumeric => Numeric::from_f64(args[0].float())?,
         NumericAdd => Numeric::decode(args[0].bytes())?.add(&Numeric::decode(args[1].bytes())?),
@@ -234,6 +318,47 @@ pub(super) fn numeric<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> 
         }
     };
     Ok(Datum::Bytes(value.encode(|bytes| ctx.arena.copy(bytes))??))
+}
+
+/// The greatest number whose factorial `numeric` may hold.
+const FACTORIAL_MAX: i64 = 32_177;
+
+fn factorial(of: i64) -> Result<Numeric> {
+    if of < 0 {
+        let message = "factorial of a negative number is undefined";
+        return Err(Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message));
+    }
+    if of > FACTORIAL_MAX {
+        return Err(Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format"));
+    }
+    (2..=of).try_fold(Numeric::from_int(1), |product, factor| product.multiply(&Numeric::from_int(factor.into())))
+}
+
+fn bucket_of_numeric(args: &[Datum<'_>]) -> Result<i64> {
+    let count = args[3].int();
+    if count <= 0 {
+        return Err(bucket_error("count must be greater than zero"));
+    }
+    let [value, low, high] = [0, 1, 2].map(|at| Numeric::decode(args[at].bytes()));
+    let (value, low, high) = (value?, low?, high?);
+    if [&value, &low, &high].into_iter().any(|number| matches!(number, Numeric::Nan)) {
+        return Err(bucket_error("operand, lower bound, and upper bound cannot be NaN"));
+    }
+    if !low.is_finite() || !high.is_finite() {
+        return Err(bucket_error("lower and upper bounds must be finite"));
+    }
+    let order = low.compare(&high);
+    let (before, behind) = match order {
+        std::cmp::Ordering::Equal => return Err(bucket_error("lower bound cannot equal upper bound")),
+        std::cmp::Ordering::Less => (value.compare(&low).is_lt(), value.compare(&high).is_ge()),
+        std::cmp::Ordering::Greater => (value.compare(&low).is_gt(), value.compare(&high).is_le()),
+    };
+    if before || behind {
+        return if before { Ok(0) } else { in_int4(count + 1) };
+    }
+    let whole = high.subtract(&low);
+    let share = value.subtract(&low).multiply(&Numeric::from_int(count.into()))?.divide_truncated(&whole)?;
+    Ok((share.to_integer("integer")? as i64).min(count - 1) + 1)
 }
 
 enum Unary {
@@ -262,6 +387,12 @@ fn unary(op: Op, value: &Numeric) -> Result<Unary> {
             let scale = if value.is_finite() { Datum::Int(value.scale().into()) } else { Datum::Null };
             return Ok(Unary::Datum(scale));
         }
+        NumericMinScale => {
+            let scale = if value.is_finite() { Datum::Int(value.reduced().scale().into()) } else { Datum::Null };
+            return Ok(Unary::Datum(scale));
+        }
+        NumericTrimScale => value.reduced(),
+        NumericInc => value.add(&Numeric::from_int(1)),
         NumericNeg => value.clone().negate(),
         NumericAbs => value.clone().abs(),
         NumericSign => match value {
@@ -297,8 +428,33 @@ fn binary(op: Op, first: Numeric, second: Datum<'_>) -> Result<Numeric> {
         NumericMod => first.remainder(&second),
         NumericDivTrunc => first.divide_truncated(&second),
         NumericPower => first.power(&second),
+        NumericGcd => divisor_of_numerics(first, second),
+        NumericLcm => {
+            if first.is_zero() || second.is_zero() {
+                let scale = first.scale().max(second.scale());
+                return Numeric::from_int(0).round(scale.into());
+            }
+            let divisor = divisor_of_numerics(first.clone(), second.clone())?;
+            if !divisor.is_finite() {
+                return Ok(divisor);
+            }
+            Ok(first.divide_truncated(&divisor)?.multiply(&second)?.abs())
+        }
         // The base comes first.
         NumericLog => second.log(&first),
         _ => unknown(op),
     }
+}
+
+/// The greatest number that divides both a whole number of times.
+fn divisor_of_numerics(mut a: Numeric, mut b: Numeric) -> Result<Numeric> {
+    if !a.is_finite() || !b.is_finite() {
+        return Ok(Numeric::Nan);
+    }
+    let scale = a.scale().max(b.scale());
+    while !b.is_zero() {
+        let rest = a.remainder(&b)?;
+        (a, b) = (b, rest);
+    }
+    a.abs().round(scale.into())
 }

@@ -1,6 +1,5 @@
 //! Text: functions, patterns, and the casts to and from characters.
 
-use super::unknown;
 use crate::lexer::keywords::{self, Category};
 use crate::lexer::literal::truncate_name;
 use crate::types::op::Op;
@@ -35,7 +34,8 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         Regex | NotRegex | RegexAnyCase | NotRegexAnyCase => {
             let wanted = matches!(op, Regex | RegexAnyCase);
             let any_case = matches!(op, RegexAnyCase | NotRegexAnyCase);
-            let found = regex::matches(bytes(0), bytes(1), any_case, ctx.expressions);
+            let flags = regex::Flags::any_case(any_case);
+            let found = regex::matches(bytes(0), bytes(1), flags, ctx.expressions);
             return found.map(|found| Datum::Bool(found == wanted));
         }
         TextToChar => return Ok(Datum::Int(bytes(0).first().copied().unwrap_or(0).into())),
@@ -91,7 +91,11 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
             };
             keep(name.as_bytes())
         }
-        _ => unknown(op),
+        QuoteNullable => match args[0] {
+            Datum::Null => Ok(b"NULL"),
+            _ => keep(&quote_literal(bytes(0))),
+        },
+        _ => return super::format::eval(op, args, ctx),
     };
     result.map(Datum::Bytes)
 }
@@ -110,7 +114,7 @@ pub fn quote_ident(name: &str) -> String {
 }
 
 /// A text as a string constant.
-fn quote_literal(text: &[u8]) -> Vec<u8> {
+pub(super) fn quote_literal(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 2);
     if text.contains(&b'\\') {
         out.push(b'E');
