@@ -32,9 +32,10 @@ fn rings_are_had() -> bool {
     io_uring::IoUring::new(1).is_ok()
 }
 
-/// Keeps the only engine busy for some milliseconds, so that what is sent meanwhile has come together when it is done.
-fn occupy(client: &mut Client) {
-    client.send("compute 2000").unwrap();
+/// Keeps the only engine busy for some milliseconds, so that what is sent meanwhile has come together when it is done; longer with each
+/// round, as this thread may be late where the machine is busy.
+fn occupy(client: &mut Client, round: usize) {
+    client.send(&format!("compute {}", 2000 * round)).unwrap();
     std::thread::sleep(Duration::from_millis(2));
 }
 
@@ -50,7 +51,7 @@ fn together(setup: Setup) {
     let gathers = (0..ROUNDS).any(|_| {
         let before = busy.stat("gathered");
         rounds += 1;
-        occupy(&mut busy);
+        occupy(&mut busy, rounds);
         for (index, client) in clients.iter_mut().enumerate() {
             client.send(&format!("add 0 {}", index + 1)).unwrap();
         }
@@ -118,9 +119,9 @@ fn not_for_long(setup: Setup) {
     const LONG_MS: u64 = 200;
     let server = Server::start(setup);
     let (mut busy, mut short, mut long) = (server.connect(), server.connect(), server.connect());
-    let seen = (0..ROUNDS).any(|_| {
+    let seen = (1..=ROUNDS).any(|round| {
         let before = busy.stat("gathered");
-        occupy(&mut busy);
+        occupy(&mut busy, round);
         short.send("ping").unwrap();
         std::thread::sleep(Duration::from_millis(1));
         long.send(&format!("spin {LONG_MS}")).unwrap();

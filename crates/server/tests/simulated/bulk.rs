@@ -47,7 +47,7 @@ fn work(conn: &mut SimConn, me: i64, rounds: u32, is_made: &Cell<bool>) {
                 change(&mut wire, sql, first, i64::from(round), &mut batches[at], |value, _| Some(value));
             }
             3..6 => {
-                let sql = "delete from bulk where k between $1 and $1 + 39 and v >= -$2";
+                let sql = "delete from bulk where k between $1 and $1 + 39 and v >= -$2::int";
                 change(&mut wire, sql, first, i64::from(round), &mut batches[at], |_, _| None);
             }
             6 => {
