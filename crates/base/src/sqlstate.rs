@@ -98,6 +98,7 @@ table! {
     INVALID_AUTHORIZATION_SPECIFICATION "28000" "invalid_authorization_specification" "No such role, or it may not log in.";
     INVALID_PASSWORD "28P01" "invalid_password" "Wrong password.";
     INVALID_CURSOR_NAME "34000" "invalid_cursor_name" "No cursor or portal of that name.";
+    INVALID_SAVEPOINT_SPECIFICATION "3B001" "invalid_savepoint_specification" "No savepoint of that name.";
     INVALID_CATALOG_NAME "3D000" "invalid_catalog_name" "No such database.";
     INVALID_SCHEMA_NAME "3F000" "invalid_schema_name" "No such schema.";
     TRANSACTION_ROLLBACK "40000" "transaction_rollback" "The transaction was rolled back.";

@@ -43,6 +43,8 @@ bugs! {
     "sql.early_answer" "a client is told of a commit that is not flushed";
     "sql.forgotten_entry" "an update makes no entry in an index that is not unique";
     "sql.lost_update" "an update that waited for another one writes what it had computed before";
+    "sql.savepoint_kept" "a row that was changed behind a savepoint stays changed when the transaction goes back";
+    "sql.child_unlogged" "a commit's record does not say what was changed behind savepoints";
     "sql.lost_row" "the row at which a portal stopped is given to nobody";
 }
 

@@ -24,13 +24,15 @@ const ROUNDS: u32 = 20;
 
 type Load = fn(u64, Options, u32) -> Result<Report, Box<Failure>>;
 
-const BUGS: [(&str, Load, Trouble); 6] = [
+const BUGS: [(&str, Load, Trouble); 8] = [
     ("sql.kept_plan", keys::run, Trouble::None),
     ("sql.kept_definitions", keys::run, Trouble::None),
     ("sql.early_answer", bank::run, Trouble::Cuts),
     ("sql.forgotten_entry", keys::run, Trouble::None),
     ("sql.lost_update", bank::run, Trouble::None),
     ("sql.lost_row", keys::run, Trouble::None),
+    ("sql.savepoint_kept", keys::run, Trouble::None),
+    ("sql.child_unlogged", keys::run, Trouble::Cuts),
 ];
 
 #[test]

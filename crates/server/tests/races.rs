@@ -2,6 +2,9 @@
 //!
 //! In each try one session commits, and a little later, between nothing and the time of a flush, another asks for what the
 //! transaction had locked. It waits, or it sees the commit; it never goes on without.
+//!
+//! And a savepoint that a transaction goes back to: whoever waits for what was changed or locked behind it goes on at once, while the
+//! transaction stays open; who waits for what was released waits for the transaction's end.
 
 mod support;
 
@@ -87,4 +90,70 @@ fn who_finds_a_row_in_conflict_sees_it_in_the_next_statement() {
         });
         assert_eq!(seen, 1, "{name}: neither the row nor the conflict");
     });
+}
+
+/// How long a session is left to wait, before it is looked at that it does.
+const WAITS: Duration = Duration::from_millis(5);
+
+/// One session waits for what another one has behind a savepoint, until that one does `end`.
+fn in_the_way(name: &str, a: &mut Client, b: &mut Client, behind: &str, second: &str, end: &str) {
+    a.batch_execute("begin; update kept set n = n + 1 where id = 2; savepoint s").unwrap();
+    a.batch_execute(behind).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| b.batch_execute(second));
+        std::thread::sleep(WAITS);
+        assert!(!waiting.is_finished(), "{name}: {second}: nobody is in its way, after {behind}");
+        a.batch_execute(end).unwrap();
+        waiting.join().unwrap().unwrap_or_else(|error| panic!("{name}: {second}: {error}"));
+    });
+}
+
+#[test]
+fn who_waits_for_what_is_taken_back_goes_on() {
+    for model in MODELS {
+        let name = model.name();
+        let server = Server::start(model, false);
+        let (mut a, mut b) = (server.connect(), server.connect());
+        a.batch_execute("create table kept (id int primary key, n int); insert into kept values (1, 0), (2, 0)")
+            .unwrap();
+        b.batch_execute("set lock_timeout = '20s'").unwrap();
+        let cases = [
+            ("update kept set n = 9 where id = 1", "update kept set n = n + 1 where id = 1"),
+            ("delete from kept where id = 1", "update kept set n = n + 1 where id = 1"),
+            ("select * from kept where id = 1 for update", "update kept set n = n + 1 where id = 1"),
+            (
+                "select * from kept where id = 1 for key share",
+                "delete from kept where id = 1; insert into kept values (1, 3)",
+            ),
+            ("insert into kept values (7, 0)", "insert into kept values (7, 1); delete from kept where id = 7"),
+            ("lock table kept in access exclusive mode", "update kept set n = n + 1 where id = 1"),
+            ("savepoint t; update kept set n = 9 where id = 1; release t", "update kept set n = n + 1 where id = 1"),
+        ];
+        for (behind, second) in cases {
+            in_the_way(&name, &mut a, &mut b, behind, second, "rollback to s");
+            // The transaction is still there, and has what it had before the savepoint.
+            let kept = a.query_one("select n from kept where id = 2", &[]).unwrap().get::<_, i32>(0);
+            a.batch_execute("commit").unwrap();
+            assert_eq!(kept, b.query_one("select n from kept where id = 2", &[]).unwrap().get::<_, i32>(0), "{name}");
+        }
+        let found = a.query_one("select n from kept where id = 1", &[]).unwrap().get::<_, i32>(0);
+        assert_eq!(found, 5, "{name}: what was taken back was seen, or what came after was lost");
+        // A reader's lock behind a savepoint is in the way of who drops the table, and goes with it.
+        a.batch_execute("begin; savepoint s; create table gone (a int)").unwrap();
+        a.batch_execute("rollback to s; select * from kept; rollback to s").unwrap();
+        b.batch_execute("alter table kept add column more int").unwrap();
+        a.batch_execute("commit").unwrap();
+        // What was released is the transaction's.
+        in_the_way(
+            &name,
+            &mut a,
+            &mut b,
+            "update kept set n = 9 where id = 1; release s",
+            "update kept set n = n + 1 where id = 1",
+            "commit",
+        );
+        let found = a.query_one("select n from kept where id = 1", &[]).unwrap().get::<_, i32>(0);
+        assert_eq!(found, 10, "{name}");
+        server.stop();
+    }
 }

@@ -69,7 +69,7 @@ pub mod wal;
 pub use buffer::{PageMut, PageRef, Pinned, Pool, ScanRing};
 pub use recovery::{Recovered, Took};
 pub use txn::finish::Durability;
-pub use txn::{Snapshot, Transactions};
+pub use txn::{Savepoint, Snapshot, Transactions};
 pub use wal::{Room, Wal};
 
 use base::{Lsn, RelId, Result, SessionId, Xid};

@@ -299,7 +299,7 @@ impl Redo {
                     self.running.remove(&xid);
                     storage.transactions.map.restore_committed(xid, raw.end);
                 }
-                self.made.retain(|_, maker| *maker != record.xid);
+                self.made.retain(|_, maker| *maker != record.xid && !commit.subxids.contains(maker));
                 self.drop_files(&commit.dropped)?;
             }
             Body::Abort(abort) => {

@@ -2,7 +2,7 @@
 //!
 //! | who | does | must find |
 //! |---|---|---|
-//! | a client with rows of its own | inserts, updates, deletes and upserts, alone and in blocks of both levels | what a model says |
+//! | a client with rows of its own | inserts, updates, deletes and upserts, alone and in blocks of both levels, with savepoints | what a model says |
 //! | all clients with rows of all | write a value that nobody else writes, or read | one order that explains what everybody saw ([`testkit::register`]) |
 //! | anybody, in one snapshot | reads the table by its primary key, by its second index, and by a scan | three times the same |
 //! | a client with a table of its own | makes it anew with its columns in another order, with and without an index | its rows under the names of their columns |
@@ -35,6 +35,9 @@ const INDEX: &str = "create index kv_v on kv (v)";
 
 /// A row of a client's own: value and count.
 type State = BTreeMap<i64, (i64, i64)>;
+
+/// What a transaction has come to: the state before it, that at each open savepoint, and the present one.
+type Levels = Vec<State>;
 
 /// What a client does to one of its own keys, and its statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +138,27 @@ struct World {
 
 type Shared = Rc<RefCell<World>>;
 
+/// A block in the middle.
+struct Block {
+    steps: usize,
+    states: BTreeSet<Levels>,
+    /// What counts if it is committed.
+    done: Vec<Op>,
+    /// How many of those there were at each open savepoint.
+    marks: Vec<usize>,
+    /// The commit was asked for.
+    ends: bool,
+    committed: bool,
+}
+
+/// What is done with savepoints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Savepoint,
+    Release,
+    RollbackTo,
+}
+
 /// Runs a seed.
 pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failure>> {
     run::run(seed, options, |scenario: &mut Scenario| {
@@ -233,17 +257,17 @@ impl Client<'_> {
         Op { change: self.wire.pick(&CHANGES), key, value }
     }
 
-    fn explain(&mut self, op: Op, came: &Came, states: BTreeSet<(State, State)>) -> BTreeSet<(State, State)> {
-        let explained: BTreeSet<(State, State)> = states
+    fn explain(&mut self, op: Op, came: &Came, states: BTreeSet<Levels>) -> BTreeSet<Levels> {
+        let explained: BTreeSet<Levels> = states
             .iter()
-            .filter_map(|(base, state)| {
-                let mut after = state.clone();
-                (op.apply(&mut after) == *came).then(|| (base.clone(), after))
+            .filter_map(|levels| {
+                let mut after = levels.clone();
+                (op.apply(after.last_mut()?) == *came).then_some(after)
             })
             .collect();
         assert!(
             !explained.is_empty(),
-            "{op:?} came to {came:?}; possible were, before the transaction and in it: {states:?}"
+            "{op:?} came to {came:?}; possible were, before the transaction, at its savepoints and now: {states:?}"
         );
         explained
     }
@@ -258,12 +282,12 @@ impl Client<'_> {
     fn change(&mut self, op: Op) -> bool {
         let (sql, parameters) = op.statement();
         let how = self.any();
-        let states = self.possible.iter().map(|state| (state.clone(), state.clone())).collect();
+        let states = self.possible.iter().map(|state| vec![state.clone()]).collect();
         match self.wire.run(how, sql, &parameters) {
             Ok(reply) => {
                 assert_eq!(self.wire.status, 'I', "{op:?}: {reply:?}");
                 let Some(came) = came(op, &reply) else { return false };
-                self.possible = self.explain(op, &came, states).into_iter().map(|(_, after)| after).collect();
+                self.possible = self.explain(op, &came, states).into_iter().flatten().collect();
                 true
             }
             Err(Lost) => {
@@ -273,47 +297,113 @@ impl Client<'_> {
         }
     }
 
-    /// Several statements in a block.
+    /// Several statements in a block, some of them behind savepoints.
     fn block(&mut self, value: i64) {
-        let ops: Vec<Op> = (0..1 + self.wire.below(4)).map(|at| self.op(value * 10 + at as i64)).collect();
-        let mut states: BTreeSet<(State, State)> =
-            self.possible.iter().map(|state| (state.clone(), state.clone())).collect();
-        let begin = self.wire.pick(&["begin", "begin isolation level repeatable read"]);
-        let mut done = Vec::new();
-        let mut committed = false;
-        let outcome: Result<(), Lost> = (|| {
-            if self.wire.run(self.any(), begin, &[])?.error.is_some() {
-                return Ok(());
-            }
-            for op in &ops {
-                let (sql, parameters) = op.statement();
-                let reply = self.wire.run(self.any(), sql, &parameters)?;
-                let came = came(*op, &reply);
-                if let Some(came) = &came {
-                    states = self.explain(*op, came, std::mem::take(&mut states));
-                }
-                if came.is_none_or(|came| came == Came::Duplicate) {
-                    assert_eq!(self.wire.status, 'E', "{op:?}: {reply:?}");
-                    return Ok(());
-                }
-                done.push(*op);
-            }
-            let end = if self.wire.below(4) == 0 { "rollback" } else { "commit" };
-            let reply = self.wire.run(self.any(), end, &[])?;
-            if let Some(code) = reply.code() {
-                assert!(is_transient(code), "{end}: {reply:?}");
-            }
-            committed = reply.tags == ["COMMIT"];
-            Ok(())
-        })();
+        let mut block = Block {
+            steps: 1 + self.wire.below(6) as usize,
+            states: self.possible.iter().map(|state| vec![state.clone(), state.clone()]).collect(),
+            done: Vec::new(),
+            marks: Vec::new(),
+            ends: false,
+            committed: false,
+        };
+        let outcome = self.steps(value, &mut block);
         self.wire.end_block();
-        let possible = states.into_iter().map(|(base, after)| if committed { after } else { base });
-        self.possible = possible.collect();
+        let at_end = |mut levels: Levels| if block.committed { levels.pop() } else { levels.into_iter().next() };
+        self.possible = block.states.into_iter().filter_map(at_end).collect();
         if outcome == Err(Lost) {
             // Only all of them together can have been committed.
-            let all = done.len() == ops.len();
-            self.lost(if all { &done } else { &[] });
+            self.lost(if block.ends { &block.done } else { &[] });
         }
+    }
+
+    fn steps(&mut self, value: i64, block: &mut Block) -> Result<(), Lost> {
+        let begin = self.wire.pick(&["begin", "begin isolation level repeatable read"]);
+        if self.wire.run(self.any(), begin, &[])?.error.is_some() {
+            return Ok(());
+        }
+        for at in 0..block.steps {
+            let went_on = match (self.wire.below(8), block.marks.len()) {
+                (0 | 1, _) => self.level(block, Step::Savepoint)?,
+                (2, 1..) => self.level(block, Step::Release)?,
+                (3, 1..) => self.level(block, Step::RollbackTo)?,
+                _ => {
+                    let op = self.op(value * 10 + at as i64);
+                    let (sql, parameters) = op.statement();
+                    let reply = self.wire.run(self.any(), sql, &parameters)?;
+                    let came = came(op, &reply);
+                    if let Some(came) = &came {
+                        block.states = self.explain(op, came, std::mem::take(&mut block.states));
+                    }
+                    block.done.push(op);
+                    let failed = came.is_none_or(|came| came == Came::Duplicate);
+                    assert_eq!(self.wire.status, if failed { 'E' } else { 'T' }, "{op:?}: {reply:?}");
+                    !failed
+                }
+            };
+            if !went_on && (block.marks.is_empty() || !self.level(block, Step::RollbackTo)?) {
+                return Ok(());
+            }
+        }
+        let end = if self.wire.below(4) == 0 { "rollback" } else { "commit" };
+        block.ends = end == "commit";
+        let reply = self.wire.run(self.any(), end, &[])?;
+        if let Some(code) = reply.code() {
+            assert!(is_transient(code), "{end}: {reply:?}");
+        }
+        block.committed = reply.tags == ["COMMIT"];
+        Ok(())
+    }
+
+    /// Begins a level, or ends some; true if it was answered by something else than an error.
+    fn level(&mut self, block: &mut Block, step: Step) -> Result<bool, Lost> {
+        let at = if step == Step::Savepoint {
+            block.marks.len()
+        } else {
+            self.wire.below(block.marks.len() as u64) as usize
+        };
+        let words = match step {
+            Step::Savepoint => "savepoint",
+            Step::Release => "release",
+            Step::RollbackTo => "rollback to",
+        };
+        let reply = self.wire.run(self.any(), &format!("{words} s{at}"), &[])?;
+        if let Some(code) = reply.code() {
+            assert!(is_transient(code), "{words} s{at}: {reply:?}");
+            return Ok(false);
+        }
+        assert_eq!(self.wire.status, 'T', "{words} s{at}: {reply:?}");
+        if step == Step::Savepoint {
+            block.marks.push(block.done.len());
+        }
+        // Of the levels the first is the state before the transaction, and that at a savepoint is the one after its number.
+        block.states = std::mem::take(&mut block.states)
+            .into_iter()
+            .map(|mut levels| {
+                let now = levels.last().cloned().unwrap_or_default();
+                match step {
+                    Step::Savepoint => levels.push(now),
+                    Step::Release => {
+                        levels.truncate(at + 1);
+                        levels.push(now);
+                    }
+                    Step::RollbackTo => {
+                        levels.truncate(at + 2);
+                        levels.push(levels[at + 1].clone());
+                    }
+                }
+                levels
+            })
+            .collect();
+        match step {
+            Step::Savepoint => {}
+            Step::Release => block.marks.truncate(at),
+            Step::RollbackTo => {
+                block.done.truncate(block.marks[at]);
+                block.marks.truncate(at + 1);
+            }
+        }
+        Ok(true)
     }
 
     /// The connection was lost while these were asked for, all together or not at all; see rule 1.

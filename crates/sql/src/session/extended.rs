@@ -250,6 +250,7 @@ impl<A: Allocator + Copy> Session<A> {
         formats.try_reserve_exact(results.len()).map_err(|_| Error::out_of_memory("a portal", results.len()))?;
         formats.extend(results);
         let portal = Portal {
+            savepoints: self.savepoints,
             text,
             body,
             parameters: bytes_in(&values, memory)?,
@@ -621,6 +622,22 @@ impl<A: Allocator + Copy> Session<A> {
         let memory = self.memory;
         self.portals.retain(|_, portal| {
             let stays = portal.holds && (commit || matches!(portal.progress, Progress::Left { .. }));
+            if !stays && let Body::Plan(id) = portal.body {
+                plans.release(id, memory);
+            }
+            stays
+        });
+    }
+
+    /// The transaction has gone back to a savepoint: portals that were made since the one of that number go.
+    pub(crate) fn drop_portals_since(&mut self, number: u64) {
+        if self.unnamed_portal.as_ref().is_some_and(|portal| portal.savepoints >= number) {
+            self.drop_unnamed_portal();
+        }
+        let plans = &mut self.plans;
+        let memory = self.memory;
+        self.portals.retain(|_, portal| {
+            let stays = portal.savepoints < number;
             if !stays && let Body::Plan(id) = portal.body {
                 plans.release(id, memory);
             }

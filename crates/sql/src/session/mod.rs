@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`settings`] | the session's own values of settings, with what a rollback undoes |
 //! | [`transaction`] | transaction blocks |
+//! | `savepoint` | savepoints |
 //! | [`work`] | the transaction in the storage: snapshots, locks, commit |
 //! | [`current`] | whether a plan still stands |
 //! | [`prepared`] | plans, statements, portals |
@@ -33,6 +34,7 @@ pub mod output;
 pub mod prepared;
 pub mod query;
 pub mod run;
+mod savepoint;
 pub mod settings;
 pub mod transaction;
 pub mod work;
@@ -182,6 +184,10 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) settings: Settings<A>,
     pub(crate) transaction: Transaction,
     pub(crate) work: Work<A>,
+    /// Savepoints that are open, the innermost last.
+    pub(crate) levels: List<savepoint::Level<A>, A>,
+    /// How many savepoints there have been.
+    pub(crate) savepoints: u64,
     /// Raised when what the transaction holds in the storage is given up.
     pub(crate) work_number: u64,
     /// The search path that the last stamp was made for, and its number.
@@ -217,6 +223,8 @@ impl<A: Allocator + Copy> Session<A> {
             settings: Settings::new(memory),
             transaction: Transaction::default(),
             work: Work::new(memory),
+            levels: List::new_in(memory),
+            savepoints: 0,
             work_number: 0,
             stamped_path: Text::new_in(memory),
             path_number: 0,

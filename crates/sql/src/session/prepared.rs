@@ -137,6 +137,8 @@ pub(crate) struct Portal<A: Allocator + Copy> {
     pub(crate) progress: Progress<A>,
     /// The number of the transaction that holds the locks of its plan's tables since it was made.
     pub(crate) locked_in: u64,
+    /// How many savepoints the session had had when it was made.
+    pub(crate) savepoints: u64,
     /// Made by `DECLARE`.
     pub(crate) cursor: bool,
     /// Stays after its transaction.

@@ -171,6 +171,8 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Ends the transaction. After an error it is to be ended again, without a commit.
     pub(crate) fn end_transaction(&mut self, env: &Environment<'_>, commit: bool) -> Result<()> {
+        // They end with the storage's; a commit that fails takes everything back, not only what came since the last one.
+        self.levels.clear();
         match commit {
             true => self.commit_work(env)?,
             false => self.abort_work(env),
@@ -193,6 +195,10 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// A statement has failed.
     pub fn fail(&mut self, env: &Environment<'_>) {
+        if self.take_back_innermost(env) {
+            self.transaction.fail();
+            return;
+        }
         self.abort_work(env);
         if self.transaction.fail() {
             // Nothing can be done about a second error: the transaction is over in any case.

@@ -155,11 +155,28 @@ impl<A: Allocator + Copy> Settings<A> {
         !self.undo.is_empty()
     }
 
+    /// How many changes the transaction has noted.
+    pub(crate) fn noted(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Undoes all changes but the first `noted`; answers the settings that have another value now.
+    pub(crate) fn roll_back_to(&mut self, noted: usize) -> SettingSet {
+        let mut changed = SettingSet::EMPTY;
+        while self.undo.len() > noted
+            && let Some(entry) = self.undo.pop()
+        {
+            self.restore(entry.id, entry.was_own, entry.was_started, entry.number, entry.text);
+            changed.insert(entry.id);
+        }
+        changed
+    }
+
     /// Ends a transaction; answers the settings that have another value now.
     pub(crate) fn end_transaction(&mut self, commit: bool) -> SettingSet {
         let mut changed = SettingSet::EMPTY;
-        let mut undo = std::mem::replace(&mut self.undo, ListVec::new_in(self.memory));
         if commit {
+            let mut undo = std::mem::replace(&mut self.undo, ListVec::new_in(self.memory));
             // A local change is undone; the last one that was not local stays. What it set is what the next change of the
             // same setting noted, or what is there now.
             let ids: SettingSet = undo.iter().filter(|entry| entry.local).map(|entry| entry.id).collect();
@@ -175,10 +192,7 @@ impl<A: Allocator + Copy> Settings<A> {
                 }
             }
         } else {
-            while let Some(entry) = undo.pop() {
-                self.restore(entry.id, entry.was_own, entry.was_started, entry.number, entry.text);
-                changed.insert(entry.id);
-            }
+            changed = self.roll_back_to(0);
         }
         changed
     }

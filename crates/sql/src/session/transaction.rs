@@ -7,6 +7,7 @@
 //!    |   \ several statements in one simple query       |
 //!    |    \----> Implicit --BEGIN--> Open               |
 //!    \------------ COMMIT, ROLLBACK ---- ROLLBACK ------/
+//!                       Open <--------- ROLLBACK TO ----/
 //! ```
 //!
 //! Outside a block every statement is a transaction of its own; the statements of one simple query are one, unless they
@@ -125,6 +126,17 @@ impl Transaction {
             }
             State::Idle | State::Implicit => true,
         }
+    }
+
+    /// The access mode that the transaction was given.
+    pub(crate) fn read_only(&self) -> Option<bool> {
+        self.read_only
+    }
+
+    /// It went back to a savepoint, where it had that access mode.
+    pub(crate) fn go_on(&mut self, read_only: Option<bool>) {
+        self.state = State::Open;
+        self.read_only = read_only;
     }
 
     /// The transaction is over.

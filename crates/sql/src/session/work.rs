@@ -9,7 +9,8 @@
 //! 1. Everything that is needed to go on lies in the session's memory or in its row of the storage's registry, so the session
 //!    may be resumed by another process between any two requests.
 //! 2. Tables are locked before the snapshot is taken: what the lock was waited for is seen.
-//! 3. A transaction that fails gives everything up in the storage at once, whether its block goes on or not.
+//! 3. A transaction that fails gives everything up in the storage at once, whether its block goes on or not; behind a savepoint, what it
+//!    did since.
 //! 4. Without an engine there is no storage: tests and tools plan and execute what needs none.
 
 use super::{Environment, List, Session};
@@ -198,7 +199,7 @@ impl<A: Allocator + Copy> Session<A> {
         let is_seen = |xid: Xid| match transactions.status(xid) {
             Status::Committed(end) => end <= snapshot.lsn,
             Status::Ancient => true,
-            Status::Running | Status::Aborted => transactions.current_xid() == Some(xid),
+            Status::Running | Status::Aborted => transactions.is_mine(xid),
         };
         let changed = definitions.with(|table| {
             if table.indexes.iter().all(|index| is_seen(index.since)) {

@@ -65,7 +65,8 @@ fn name_key(schema: Oid, name: &str) -> LockKey {
 fn write<A: Allocator + Copy>(relations: &'static Relations, work: &mut Work<A>, changes: &[Change]) -> Result<()> {
     let transactions = relations.storage().transactions;
     work.begun = true;
-    let own = transactions.xid()?;
+    transactions.xid()?;
+    let own = transactions.current_xid().unwrap_or(Xid(0));
     let taken = transactions.snapshot();
     let snapshot = taken.at_command(own, work.command);
     let heap = store::heap(relations);

@@ -46,9 +46,9 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Begin(modes) => self.begin(modes, out),
             Utility::Commit { chain } => self.finish(true, *chain, env, out),
             Utility::Rollback { chain } => self.finish(false, *chain, env, out),
-            Utility::Savepoint(_) | Utility::Release(_) | Utility::RollbackTo(_) => {
-                Err(refused("SAVEPOINT").hint("Use several transactions."))
-            }
+            Utility::Savepoint(name) => self.savepoint(env, name.text),
+            Utility::Release(name) => self.release(env, name.text),
+            Utility::RollbackTo(name) => self.rollback_to(env, name.text),
             Utility::SetTransaction(modes) => self.set_transaction(modes, out),
             Utility::SetCharacteristics(modes) => self.set_characteristics(env, modes),
             Utility::Set { local, name, values } => self.set_statement(env, name, *values, *local, out),

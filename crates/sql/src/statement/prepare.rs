@@ -172,6 +172,7 @@ impl<A: Allocator + Copy> Session<A> {
             formats.push(Format::Binary);
         }
         let portal = Portal {
+            savepoints: self.savepoints,
             text: Text::new_in(self.memory),
             body: Body::Plan(id),
             parameters: Text::new_in(self.memory),

@@ -65,6 +65,32 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Some(Tag::Words(if commits { "COMMIT" } else { "ROLLBACK" })))
     }
 
+    pub(super) fn savepoint(&mut self, env: &Environment<'_>, name: &str) -> Result<Option<Tag>> {
+        self.check_block("SAVEPOINT")?;
+        self.begin_level(env, name)?;
+        Ok(Some(Tag::Words("SAVEPOINT")))
+    }
+
+    pub(super) fn release(&mut self, env: &Environment<'_>, name: &str) -> Result<Option<Tag>> {
+        self.check_block("RELEASE SAVEPOINT")?;
+        self.release_level(env, name)?;
+        Ok(Some(Tag::Words("RELEASE")))
+    }
+
+    pub(super) fn rollback_to(&mut self, env: &Environment<'_>, name: &str) -> Result<Option<Tag>> {
+        self.check_block("ROLLBACK TO SAVEPOINT")?;
+        self.roll_back_to_level(env, name)?;
+        Ok(Some(Tag::Words("ROLLBACK")))
+    }
+
+    fn check_block(&self, words: &str) -> Result<()> {
+        if self.transaction.is_block() {
+            return Ok(());
+        }
+        let message = format!("{words} can only be used in transaction blocks");
+        Err(Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message))
+    }
+
     pub(super) fn set_transaction<O: Output>(&mut self, modes: &[TransactionMode], out: &mut O) -> Result<Option<Tag>> {
         if !self.transaction.outlives_statement() {
             let message = "SET TRANSACTION can only be used in transaction blocks";

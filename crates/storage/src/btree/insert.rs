@@ -116,7 +116,7 @@ impl Btree {
                 }
             }
             if let Unique::Check(heap) = unique {
-                match self.find_live(view, heap, key, own)? {
+                match self.find_live(view, heap, key)? {
                     Live::No => {}
                     Live::Yes(tid) => return Ok(Step::Duplicate(tid)),
                     Live::Undecided(xid) => return Ok(Step::Wait(xid)),

@@ -44,8 +44,8 @@ pub(super) enum Live {
 
 impl Btree {
     /// Looks for a live row with the key, from the first leaf on that could have it, which the caller keeps latched.
-    pub(super) fn find_live(&self, first: BtreePage<'_>, heap: &Heap, key: &[u8], own: Xid) -> Result<Live> {
-        let mut right = match self.find_live_on(first, heap, key, own)? {
+    pub(super) fn find_live(&self, first: BtreePage<'_>, heap: &Heap, key: &[u8]) -> Result<Live> {
+        let mut right = match self.find_live_on(first, heap, key)? {
             (Live::No, Some(right)) => right,
             (live, _) => return Ok(live),
         };
@@ -53,7 +53,7 @@ impl Btree {
             let pinned = self.pin(right)?;
             let page = pinned.read();
             let view = tree_page(&page)?;
-            right = match self.find_live_on(view, heap, key, own)? {
+            right = match self.find_live_on(view, heap, key)? {
                 (Live::No, Some(right)) => right,
                 (live, _) => return Ok(live),
             };
@@ -61,7 +61,7 @@ impl Btree {
     }
 
     /// The same on one leaf; with the right neighbour, if entries of the key may go on there.
-    fn find_live_on(&self, page: BtreePage<'_>, heap: &Heap, key: &[u8], own: Xid) -> Result<(Live, Option<u32>)> {
+    fn find_live_on(&self, page: BtreePage<'_>, heap: &Heap, key: &[u8]) -> Result<(Live, Option<u32>)> {
         if !page.is_ignored() {
             for position in page.lower_bound(key, Tid::MIN)..page.count() {
                 if page.key(position) != key {
@@ -70,7 +70,7 @@ impl Btree {
                 if page.is_killed(position) {
                     continue;
                 }
-                let live = self.row_lives(heap, page.tid(position), own)?;
+                let live = self.row_lives(heap, page.tid(position))?;
                 if live != Live::No {
                     return Ok((live, None));
                 }
@@ -81,7 +81,7 @@ impl Btree {
     }
 
     /// Whether a version of the chain under `root` lives.
-    fn row_lives(&self, heap: &Heap, root: Tid, own: Xid) -> Result<Live> {
+    fn row_lives(&self, heap: &Heap, root: Tid) -> Result<Live> {
         let pinned = self.relations.pool.pin(PageId { rel: heap.rel(), block: root.block })?;
         let page = pinned.read();
         if header::page_type(&page) != Some(PageType::Heap) {
@@ -91,7 +91,7 @@ impl Btree {
         let mut at = view.chain(root.slot);
         let mut steps = 0;
         while let Some((slot, version)) = at.filter(|_| steps <= view.slot_count()) {
-            match self.version_lives(&version, own) {
+            match self.version_lives(&version) {
                 Live::Yes(_) => return Ok(Live::Yes(Tid::new(root.block, slot))),
                 Live::Undecided(xid) => return Ok(Live::Undecided(xid)),
                 Live::No => {}
@@ -102,11 +102,11 @@ impl Btree {
         Ok(Live::No)
     }
 
-    fn version_lives(&self, version: &Version<'_>, own: Xid) -> Live {
+    fn version_lives(&self, version: &Version<'_>) -> Live {
         let transactions = self.relations.transactions;
         let flags = version.flags();
         let (xmin, xmax) = (version.xmin(), version.xmax());
-        if flags & XMIN_COMMITTED == 0 && xmin != own {
+        if flags & XMIN_COMMITTED == 0 && !transactions.is_mine(xmin) {
             match transactions.ended(xmin) {
                 Some(Ended::Aborted) => return Live::No,
                 None => return Live::Undecided(xmin),
@@ -116,7 +116,7 @@ impl Btree {
         if xmax.0 == 0 || flags & XMAX_ABORTED != 0 {
             return Live::Yes(Tid::NONE);
         }
-        if xmax == own || flags & XMAX_COMMITTED != 0 {
+        if flags & XMAX_COMMITTED != 0 || transactions.is_mine(xmax) {
             return Live::No;
         }
         match transactions.ended(xmax) {

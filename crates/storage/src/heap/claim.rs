@@ -121,13 +121,13 @@ impl Heap {
         page: &PageBytes,
         slot: u16,
         writer: &Writer<'_>,
-        own: Xid,
         strength: Strength,
         leaves: bool,
     ) -> Verdict {
         let transactions = self.relations.transactions;
         let heap = HeapPage::new(page);
         let Some(version) = heap.version(slot) else { return Verdict::Gone };
+        let own = transactions.current_xid().unwrap_or(Xid(0));
         match transactions.claim(&version, writer.snapshot, own, writer.pairs.pairs()) {
             Claim::Free => {}
             Claim::Invisible => return Verdict::Gone,
@@ -168,7 +168,6 @@ impl Heap {
     pub(super) fn superseded(
         &self,
         writer: &Writer<'_>,
-        own: Xid,
         next: (Xid, Option<Tid>),
         strength: Strength,
         wait: RowWait,
@@ -187,7 +186,7 @@ impl Heap {
             if heap.version(tid.slot).is_none_or(|version| version.xmin() != maker) {
                 return Ok(Outcome::Gone);
             }
-            match self.verdict(&page, tid.slot, writer, own, strength, false) {
+            match self.verdict(&page, tid.slot, writer, strength, false) {
                 Verdict::Free => {
                     let row = heap.version(tid.slot).map_or_else(Vec::new, |version| version.row().to_vec());
                     self.mark_locked(&mut page, tid, strength)?;

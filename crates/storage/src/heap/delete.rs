@@ -28,9 +28,9 @@ impl Heap {
             if view(&page)?.is_none() {
                 return Ok(Outcome::Gone);
             }
-            match self.verdict(&page, tid.slot, writer, own, Strength::Update, true) {
+            match self.verdict(&page, tid.slot, writer, Strength::Update, true) {
                 Verdict::Free => {
-                    let command = self.end_command(&page, tid.slot, writer, own)?;
+                    let command = self.end_command(&page, tid.slot, writer)?;
                     buffer::log(&mut room, own, 0, &record, [&mut page], |[bytes]| record.apply(own, bytes))?;
                     HeapPageMut::new(page.volatile()).set_command(tid.slot, command.0, command.1)?;
                     drop(page);
@@ -46,7 +46,7 @@ impl Heap {
                 Verdict::Ended(xid, next) => {
                     drop((page, room));
                     drop(pinned);
-                    return self.superseded(writer, own, (xid, next), Strength::Update, RowWait::Wait, &mut queue);
+                    return self.superseded(writer, (xid, next), Strength::Update, RowWait::Wait, &mut queue);
                 }
                 Verdict::Own(command) => return Ok(Outcome::Own(command)),
                 Verdict::Gone => return Ok(Outcome::Gone),

@@ -50,7 +50,7 @@ impl Heap {
         let committed = |xid: Xid, yes: u16, no: u16| {
             flags & yes != 0
                 || (flags & no == 0
-                    && (xid == own
+                    && (self.relations.transactions.is_own(xid, own)
                         || matches!(self.relations.transactions.status(xid), Status::Committed(_) | Status::Ancient)))
         };
         let ended = version.xmax().0 != 0 && committed(version.xmax(), XMAX_COMMITTED, XMAX_ABORTED);

@@ -26,7 +26,7 @@ impl Heap {
     ///
     /// Errors: `40001`, `40P01`, `57014`, `55P03`, `53200`, those of pinning.
     pub fn lock(&self, writer: &Writer<'_>, tid: Tid, strength: Strength, wait: RowWait) -> Result<Outcome> {
-        let own = self.relations.transactions.xid()?;
+        self.relations.transactions.xid()?;
         let mut queue = Queue::new(self.relations.transactions);
         loop {
             let pinned = self.relations.pool.pin(self.page_of(tid))?;
@@ -34,7 +34,7 @@ impl Heap {
             if view(&page)?.is_none() {
                 return Ok(Outcome::Gone);
             }
-            match self.verdict(&page, tid.slot, writer, own, strength, false) {
+            match self.verdict(&page, tid.slot, writer, strength, false) {
                 Verdict::Free => {
                     self.mark_locked(&mut page, tid, strength)?;
                     return Ok(Outcome::Done { tid, hot: true });
@@ -49,7 +49,7 @@ impl Heap {
                 Verdict::Ended(xid, next) => {
                     drop(page);
                     drop(pinned);
-                    return self.superseded(writer, own, (xid, next), strength, wait, &mut queue);
+                    return self.superseded(writer, (xid, next), strength, wait, &mut queue);
                 }
                 Verdict::Own(command) => return Ok(Outcome::Own(command)),
                 Verdict::Gone => return Ok(Outcome::Gone),

@@ -66,7 +66,7 @@ impl Heap {
                 Tried::Over(outcome) => return Ok(outcome),
                 Tried::Wait(identity, xid) => self.wait_in_turn(&mut queue, identity, xid, writer)?,
                 Tried::Superseded(xid, next) => {
-                    return self.superseded(writer, own, (xid, next), strength, RowWait::Wait, &mut queue);
+                    return self.superseded(writer, (xid, next), strength, RowWait::Wait, &mut queue);
                 }
                 // The row has moved in the meantime, or the page has room after all.
                 Tried::Away => {}
@@ -84,12 +84,11 @@ impl Heap {
         page: &PageMut<'_>,
         slot: u16,
         writer: &Writer<'_>,
-        own: Xid,
         changes: Changes,
         leaves: bool,
     ) -> Option<Tried> {
         let strength = if changes.keys { Strength::Update } else { Strength::NoKeyUpdate };
-        match self.verdict(page, slot, writer, own, strength, leaves) {
+        match self.verdict(page, slot, writer, strength, leaves) {
             Verdict::Free => None,
             Verdict::Wait(xid) => Some(Tried::Wait(identity(page, slot), xid)),
             Verdict::Own(command) => Some(Tried::Over(Outcome::Own(command))),
@@ -113,7 +112,7 @@ impl Heap {
         if view(&page)?.is_none() {
             return Ok(Tried::Over(Outcome::Gone));
         }
-        if let Some(tried) = self.in_the_way(&page, tid.slot, writer, own, changes, changes.indexed) {
+        if let Some(tried) = self.in_the_way(&page, tid.slot, writer, changes, changes.indexed) {
             return Ok(tried);
         }
         let mut pruned = Pruned::default();
@@ -151,7 +150,7 @@ impl Heap {
         changes: Changes,
         room: &mut Room,
     ) -> Result<u16> {
-        let command = self.end_command(page, slot, writer, own)?;
+        let command = self.end_command(page, slot, writer)?;
         let epoch = self.relations.wal.epoch();
         let Some(heap) = view(page)? else { return Err(no_room(page)) };
         let Some(new_slot) = heap.vacant_slot() else { return Err(no_room(page)) };
@@ -204,7 +203,7 @@ impl Heap {
                 (old, new_pinned.write())
             };
             let Some(heap) = view(&old)? else { return Ok(Tried::Over(Outcome::Gone)) };
-            if let Some(tried) = self.in_the_way(&old, tid.slot, writer, own, changes, true) {
+            if let Some(tried) = self.in_the_way(&old, tid.slot, writer, changes, true) {
                 return Ok(tried);
             }
             if heap.fits(row.len(), 0) {
@@ -219,7 +218,7 @@ impl Heap {
             }
             let slot = view(&new)?.map_or(Some(0), |heap| heap.vacant_slot());
             let Some(new_slot) = slot else { return Err(no_room(&new)) };
-            let command = self.end_command(&old, tid.slot, writer, own)?;
+            let command = self.end_command(&old, tid.slot, writer)?;
             let record = HeapUpdateAway {
                 new_page: PageId { rel: self.rel, block: new_block },
                 new_slot,
@@ -244,20 +243,15 @@ impl Heap {
     }
 
     /// The command number for a version that the own transaction is about to end, and whether it is a pair's.
-    pub(super) fn end_command(
-        &self,
-        page: &PageMut<'_>,
-        slot: u16,
-        writer: &mut Writer<'_>,
-        own: Xid,
-    ) -> Result<(u32, bool)> {
+    pub(super) fn end_command(&self, page: &PageMut<'_>, slot: u16, writer: &mut Writer<'_>) -> Result<(u32, bool)> {
         let ended = writer.snapshot.command;
-        match view(page)?.and_then(|heap| heap.version(slot)) {
-            Some(version) if version.xmin() == own => {
-                // It was made by an earlier command of this transaction, and not ended before: its number is that command's.
-                Ok((writer.pairs.number((version.command(), ended))?, true))
-            }
-            _ => Ok((ended, false)),
+        let transactions = self.relations.transactions;
+        let own = transactions.current_xid().unwrap_or(Xid(0));
+        let version = view(page)?.and_then(|heap| heap.version(slot));
+        // Made by an earlier command of this transaction: who looks must be able to tell both.
+        match version.and_then(|version| transactions.own_command(&version, own, writer.pairs.pairs())) {
+            Some(made) => Ok((writer.pairs.number((made, ended))?, true)),
+            None => Ok((ended, false)),
         }
     }
 }

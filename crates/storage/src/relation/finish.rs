@@ -10,8 +10,8 @@
 
 use super::Relations;
 use super::pending::What;
-use crate::txn::Status;
 use crate::txn::finish::Durability;
+use crate::txn::{Savepoint, Status};
 use crate::wal::record::{FileCreate, FileDrop, FileTruncate};
 use crate::wal::space::record_bytes;
 use base::{Lsn, RelId, Result, SessionId, Xid};
@@ -64,6 +64,19 @@ impl Relations {
         let made = self.noted(me, What::Made);
         self.transactions.abort(&made, |made| self.remove_all(made));
         self.pending.clear(me);
+    }
+
+    /// Goes back to a savepoint of the running session's transaction, the innermost one: see
+    /// [`crate::txn::nested`]. Files made behind it go, and those dropped behind it stay.
+    pub fn roll_back_to(&self, savepoint: &Savepoint) {
+        let me = session::current_id();
+        if !self.pending.any(me) {
+            return self.transactions.roll_back_to(savepoint, &[], |_| ());
+        }
+        let behind = |note: &(Xid, RelId, What)| note.0 >= savepoint.floor && note.2 == What::Made;
+        let made: Vec<RelId> = self.pending.of(me).into_iter().filter(behind).map(|note| note.1).collect();
+        self.transactions.roll_back_to(savepoint, &made, |made| self.remove_all(made));
+        self.pending.clear_from(me, savepoint.floor);
     }
 
     /// Ends a session, alive or not: its transaction, locks, pins, and the files that the transaction had made. Instead of

@@ -145,20 +145,33 @@ impl Pending {
 
     /// Empties a session's list.
     pub(crate) fn clear(&self, session: SessionId) {
+        self.clear_from(session, Xid(0));
+    }
+
+    /// Takes the notes of transactions and children from `from` on out of a session's list. The newest are at its head, and those have the
+    /// highest ids but for levels that were released: the rest of the list is looked at too.
+    pub(crate) fn clear_from(&self, session: SessionId, from: Xid) {
         let head = &self.heads[session.0 as usize];
         if head.load(Relaxed) == 0 {
             return;
         }
         let shared = self.shared;
         let _latch = shared.latch.lock(Mode::Exclusive, Event::RelationLatch);
-        let mut at = head.swap(0, AcqRel);
-        while at != 0 {
+        let mut before: &AtomicU32 = head;
+        loop {
+            let at = before.load(Relaxed);
+            if at == 0 {
+                return;
+            }
             let note = self.notes.get(at as usize - 1);
-            let next = note.next.load(Relaxed);
+            if note.xid.load(Relaxed) < from.0 {
+                before = &note.next;
+                continue;
+            }
+            before.store(note.next.load(Relaxed), Release);
             note.next.store(shared.free.load(Relaxed), Relaxed);
             shared.free.store(at, Relaxed);
             shared.used.fetch_sub(1, Relaxed);
-            at = next;
         }
     }
 

@@ -8,13 +8,15 @@
 //! Rules
 //! 1. Once the commit record is in the log nothing turns it back: no error, no cancel, no death of the session. Whoever cleans up after
 //!    the session finds in the map that it committed, waits for the flush, and goes on.
-//! 2. Everything that may fail comes before: whoever gets an error from [`Transactions::commit`] aborts.
+//! 2. Everything that may fail comes before: whoever gets an error from [`Transactions::commit`] aborts. So does a transaction with more
+//!    children than a record names, which is half the log's buffer, or a million ids with its default.
 //! 3. An abort's record is not waited for: a crash aborts as well. It is there so that recovery knows what it would find out anyway, and
 //!    for the files that the transaction made: they go when the record is durable.
 //! 4. Files go last, those that a commit dropped and those that an abort leaves behind, when the record that names them is durable:
 //!    a recovery that begins before it passes over what it reads of them. A crash between does it again.
 
 use super::lock::Release;
+use super::nested::CHILDREN_IN_ABORT;
 use super::registry::Row;
 use super::{Status, Transactions, horizon};
 use crate::wal::record::{Abort, Commit};
@@ -37,7 +39,7 @@ pub enum Durability {
     Asynchronous,
 }
 
-fn timestamp_us() -> i64 {
+pub(super) fn timestamp_us() -> i64 {
     clock::wall_us() + EPOCH_2000_S * 1_000_000
 }
 
@@ -61,8 +63,12 @@ impl Transactions {
             self.leave(me, row, xid);
             return Ok(None);
         }
+        let mut children = self.children(row, xid);
+        if kernel::fault::planted("sql.child_unlogged") {
+            children.clear();
+        }
         let record =
-            Commit { timestamp_us: timestamp_us(), subxids: Cow::Borrowed(&[]), dropped: Cow::Borrowed(dropped) };
+            Commit { timestamp_us: timestamp_us(), subxids: Cow::Owned(children), dropped: Cow::Borrowed(dropped) };
         let mut room = self.wal.reserve(space::record_bytes(&record))?;
         let span = room.append_and(xid, 0, &record, |end| self.map.set_committed(xid, end));
         drop(room);
@@ -106,7 +112,7 @@ impl Transactions {
         let row = self.row(me);
         let xid = Xid(row.xid.load(Relaxed));
         if xid.0 != 0 {
-            let logged = self.log_abort(xid, made);
+            let logged = self.log_abort(row, xid, made);
             if let Some(end) = logged.filter(|_| !made.is_empty()) {
                 // A recovery that does not read of the abort would look for the files.
                 self.wal.flush(end);
@@ -118,11 +124,16 @@ impl Transactions {
 
     /// Answers the record's end. None if there are more files than the log has room for: then they stay, and the abort itself needs no
     /// record.
-    fn log_abort(&self, xid: Xid, made: &[RelId]) -> Option<Lsn> {
-        let record = Abort { timestamp_us: timestamp_us(), subxids: Cow::Borrowed(&[]), dropped: Cow::Borrowed(made) };
+    fn log_abort(&self, row: &Row, xid: Xid, made: &[RelId]) -> Option<Lsn> {
+        let children = self.children(row, xid);
+        let logged = &children[..children.len().min(CHILDREN_IN_ABORT)];
+        let record =
+            Abort { timestamp_us: timestamp_us(), subxids: Cow::Borrowed(logged), dropped: Cow::Borrowed(made) };
         let room = self.wal.reserve_spare(space::record_bytes(&record)).ok();
         let end = room.map(|mut room| room.append(xid, 0, &record).end);
         let _critical = Critical::enter();
+        // The transaction last: rule 3 of [`super::nested`].
+        children.iter().for_each(|&child| self.map.set_aborted(child));
         self.map.set_aborted(xid);
         self.shared.aborts.fetch_add(1, Relaxed);
         end
@@ -131,7 +142,8 @@ impl Transactions {
     /// The transaction leaves the registry, and everything that it held goes.
     fn leave(&'static self, session: SessionId, row: &Row, xid: Xid) {
         self.release_snapshots(row);
-        self.row_locks.leave_all(row);
+        self.row_locks.leave_from(row, Xid(0));
+        row.end_levels();
         if xid.0 != 0 {
             kernel::fault::point("transaction.leave");
             row.xid.store(0, SeqCst);
@@ -152,7 +164,7 @@ impl Transactions {
             // Dropped files stay until the next start finds them; everything else is as if the session had gone on.
             Status::Committed(end) => self.finish_commit(session, row, xid, end, Durability::Waited, || ()),
             Status::Running => {
-                self.log_abort(xid, &[]);
+                self.log_abort(row, xid, &[]);
                 self.leave(session, row, xid);
             }
             Status::Aborted | Status::Ancient => self.leave(session, row, xid),

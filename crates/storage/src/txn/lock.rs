@@ -243,6 +243,8 @@ pub enum LockWait {
 pub(super) enum Release {
     /// What it took for the transaction.
     Transaction,
+    /// The same, as far as it took it when the transaction had had so many savepoints, or more.
+    Since(u32),
     /// All.
     Everything,
 }
@@ -277,6 +279,9 @@ kernel::shared! {
         next_of_session: AtomicU32,
         /// One if it is counted among the strong ones of its relation.
         strong: AtomicU32,
+        /// For each mode held until the transaction ends: how many savepoints it had had; the first is unused.
+        stamps: [AtomicU32; 9],
+        unused: AtomicU32,
     }
 }
 
@@ -347,6 +352,13 @@ impl Lock {
 }
 
 impl Holding {
+    /// The modes, as bits, held until the transaction ends that were taken when it had had fewer savepoints than that.
+    fn modes_before(&self, stamp: u32) -> u32 {
+        let modes = self.modes.load(Relaxed);
+        let kept = LockMode::ALL.iter().filter(|&&mode| self.stamps[mode as usize].load(Relaxed) < stamp);
+        kept.fold(0, |bits, mode| bits | mode.bit()) & modes
+    }
+
     fn count(&self, mode: LockMode) -> &AtomicU16 {
         &self.counts[mode as usize]
     }
@@ -507,13 +519,19 @@ impl Locks {
         LockMode::ALL.iter().filter(others).fold(0, |bits, mode| bits | mode.bit())
     }
 
-    fn grant(lock: &Lock, mine: &Holding, mode: LockMode, scope: LockScope) {
+    fn grant(lock: &Lock, mine: &Holding, mode: LockMode, scope: LockScope, savepoints: u32) {
         if mine.held() & mode.bit() == 0 {
             let count = &lock.granted[mode as usize];
             count.store(count.load(Relaxed) + 1, Relaxed);
         }
         match scope {
-            LockScope::Transaction => mine.modes.store(mine.modes.load(Relaxed) | mode.bit(), Relaxed),
+            LockScope::Transaction => {
+                let modes = mine.modes.load(Relaxed);
+                if modes & mode.bit() == 0 {
+                    mine.stamps[mode as usize].store(savepoints, Relaxed);
+                    mine.modes.store(modes | mode.bit(), Relaxed);
+                }
+            }
             LockScope::Session => {
                 let count = mine.count(mode);
                 count.store(count.load(Relaxed).saturating_add(1), Relaxed);
@@ -553,6 +571,8 @@ impl Transactions {
         if key.is_relation()
             && mode.is_weak()
             && scope == LockScope::Transaction
+            // What is taken behind a savepoint goes with it, and a word of the fast locks has no room to say since when it is held.
+            && (row.level.load(Relaxed) == 0 || row.fast.modes(key.first) & mode.bit() != 0)
             && self.lock_fast(row, key.first, mode)
         {
             return Ok(true);
@@ -621,7 +641,7 @@ impl Transactions {
             at = some(waits.next.load(Relaxed));
         }
         if own & mode.bit() != 0 || (free && mode.conflicts() & before == 0) {
-            Locks::grant(lock, holding, mode, scope);
+            Locks::grant(lock, holding, mode, scope, row.savepoints.load(Relaxed));
             return Tried::Granted;
         }
         if how == LockWait::Never {
@@ -713,7 +733,8 @@ impl Transactions {
                 return;
             }
             let scope = if waits.wants_for_session() { LockScope::Session } else { LockScope::Transaction };
-            Locks::grant(lock, holding, mode, scope);
+            let savepoints = self.row(SessionId(at)).savepoints.load(Relaxed);
+            Locks::grant(lock, holding, mode, scope, savepoints);
             link.store(waits.next.load(Relaxed), Relaxed);
             if lock.queue_tail.load(Relaxed) == at + 1 {
                 lock.queue_tail.store(last.map_or(0, |last: u32| last + 1), Relaxed);
@@ -830,9 +851,15 @@ impl Transactions {
 impl Locks {
     /// Gives up what a session holds.
     pub(super) fn release_all(&self, transactions: &Transactions, session: SessionId, what: Release) {
-        transactions.release_fast(transactions.row(session));
+        if !matches!(what, Release::Since(_)) {
+            transactions.release_fast(transactions.row(session));
+        }
         self.release_some(transactions, session, |_, holding| {
-            holding.modes.store(0, Relaxed);
+            let kept = match what {
+                Release::Since(stamp) => holding.modes_before(stamp),
+                Release::Transaction | Release::Everything => 0,
+            };
+            holding.modes.store(kept, Relaxed);
             if what == Release::Everything {
                 holding.counts.iter().for_each(|count| count.store(0, Relaxed));
             }

@@ -20,14 +20,15 @@
 //! then. The arrow from bits to none is vacuum's: [`Map::forget_aborted`].
 //!
 //! Rules
-//! 1. An entry changes once, from running to what it stays. A commit's entry is stored under the log's spinlock, so that
+//! 1. An entry changes once, from running to what it stays; that of a child (rule 4) once more, if it is taken back. A commit's entry is stored under the log's spinlock, so that
 //!    whoever sees the log's durable end beyond the commit sees the entry too.
 //! 2. Looking up takes no lock. A segment's memory may be taken away while somebody reads it, so the directory is read again
 //!    after the entry: if it says the same, the entry was the segment's.
 //! 3. The directory is a window of 65,536 segments, about four billion transactions, behind which bits cannot be kept. A
 //!    server that gets there without a vacuum refuses new transactions rather than forget an aborted one.
-//! 4. An entry with the top bit set is a sub-transaction's: the other bits are its parent's id. Nobody makes them yet; who
-//!    looks one up is sent to the parent.
+//! 4. An entry with the top bit set is a child's: what a transaction changed behind a savepoint ([`super::nested`]). The other bits are
+//!    the transaction's id, where who looks it up is sent. A transaction that aborts marks its children itself, so that an entry
+//!    that still names one is a commit's where the transaction is below the horizon.
 //!
 //! What this does not do: remember anything over a restart (checkpoints and recovery do), know who runs a transaction
 //! ([`super::registry`]).
@@ -202,6 +203,19 @@ impl Map {
                 return word;
             }
         }
+    }
+
+    /// The transaction that an id is a child of; none for one that is no child, or was taken back, or ended long ago.
+    #[inline]
+    pub fn parent(&self, xid: Xid) -> Option<Xid> {
+        let word = self.word(xid);
+        (word & CHILD != 0).then_some(Xid(word & !CHILD))
+    }
+
+    /// Enters a new child of a transaction. Under the spinlock of ids ([`super::nested`], rule 1).
+    pub(super) fn set_parent(&self, child: Xid, parent: Xid) {
+        debug_assert!(parent < child);
+        self.entry(child).store(CHILD | parent.0, Release);
     }
 
     /// True when the entries of `xid` are there. Takes no lock: may be asked under a spinlock.

@@ -8,6 +8,7 @@
 //! | [`horizon`] | what no snapshot needs any more |
 //! | [`visibility`] | whether a version is visible, may be changed, may go |
 //! | [`finish`] | commit and abort |
+//! | [`nested`] | savepoints: what a transaction can take back |
 //! | [`wait`] | waiting for a transaction's end |
 //! | [`lock`] | locks of relations and other objects, and advisory ones |
 //! | [`fast_lock`] | those of relations that are in nobody's way |
@@ -34,7 +35,6 @@
 //!    commit.
 //!
 //! What this does not do: decide which snapshot a statement uses (the isolation level is the layer's above), nor when it waits.
-//! Sub-transactions have ids like transactions; the map sends who asks for one to its parent ([`map`], rule 4). Nobody makes them yet.
 
 pub mod deadlock;
 mod fast_lock;
@@ -42,6 +42,7 @@ pub mod finish;
 pub mod horizon;
 pub mod lock;
 pub mod map;
+pub mod nested;
 mod places;
 pub mod registry;
 pub mod row_lock;
@@ -53,6 +54,7 @@ pub use deadlock::Waiting;
 pub use horizon::Horizon;
 pub use lock::{LockKey, LockMode};
 pub use map::Status;
+pub use nested::Savepoint;
 pub use row_lock::Strength;
 pub use snapshot::Snapshot;
 pub use visibility::{Claim, Seen};

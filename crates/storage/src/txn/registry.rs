@@ -22,6 +22,14 @@ kernel::shared! {
     pub(super) struct Row {
         /// The running transaction, or zero.
         pub(super) xid: AtomicU64,
+        /// The id that changes have now: the transaction's, that of a child of it behind a savepoint, or zero if there is none yet.
+        pub(super) writer: AtomicU64,
+        /// The newest child, or zero.
+        pub(super) newest_child: AtomicU64,
+        /// Savepoints that are open.
+        pub(super) level: AtomicU32,
+        /// Savepoints that the transaction has had.
+        pub(super) savepoints: AtomicU32,
         /// Snapshots that are held: positions, zero for none.
         pub(super) snapshots: [AtomicU64; SNAPSHOTS],
         /// How often each of them is held.
@@ -44,6 +52,7 @@ kernel::shared! {
 impl Row {
     /// Forgets everything: the session is over.
     pub(super) fn clear(&self) {
+        self.end_levels();
         self.xid.store(0, SeqCst);
         for (snapshot, holds) in self.snapshots.iter().zip(&self.holds) {
             holds.store(0, Relaxed);
@@ -51,6 +60,17 @@ impl Row {
         }
         self.own_commit.store(0, Relaxed);
         self.waits.clear();
+    }
+
+    /// The transaction is about to leave: it has no levels any more.
+    #[inline]
+    pub(super) fn end_levels(&self) {
+        self.writer.store(0, Relaxed);
+        if self.savepoints.load(Relaxed) != 0 {
+            self.level.store(0, Relaxed);
+            self.savepoints.store(0, Relaxed);
+            self.newest_child.store(0, SeqCst);
+        }
     }
 
     /// The oldest snapshot that is held.
@@ -73,41 +93,21 @@ pub struct Running {
 }
 
 impl Transactions {
-    /// The running session's transaction id, if it has one.
+    /// The running session's transaction id, if it has one. Savepoints do not change it.
     #[inline]
     pub fn current_xid(&self) -> Option<Xid> {
         Some(Xid(self.mine().xid.load(Relaxed))).filter(|xid| xid.0 != 0)
     }
 
-    /// The running session's transaction id; it gets one now if it has none. May wait for memory.
+    /// The id that the running session's next change is stamped with: its transaction's, or, behind a savepoint, that of a child of it
+    /// ([`super::nested`]). It gets one now if it has none. May wait for memory.
     ///
     /// Errors: `53200`, `54000`.
     #[inline]
     pub fn xid(&self) -> Result<Xid> {
-        match self.current_xid() {
-            Some(xid) => Ok(xid),
-            None => self.assign(),
-        }
-    }
-
-    #[cold]
-    fn assign(&self) -> Result<Xid> {
-        let row = self.mine();
-        row.since_us.store(kernel::clock::wall_us() as u64, Relaxed);
-        loop {
-            let next = {
-                let mut next = self.shared.next.lock();
-                let xid = Xid(next.xid);
-                if self.map.is_ready_for(xid) {
-                    // Rule 2.
-                    row.xid.store(xid.0, SeqCst);
-                    next.xid += 1;
-                    self.shared.next_xid.store(next.xid, SeqCst);
-                    return Ok(xid);
-                }
-                xid
-            };
-            self.map.prepare(next)?;
+        match self.mine().writer.load(Relaxed) {
+            0 => self.assign(),
+            xid => Ok(Xid(xid)),
         }
     }
 
@@ -124,12 +124,14 @@ impl Transactions {
         let ids = self.reached().iter().map(|row| Xid(row.xid.load(SeqCst)));
         let mut running: Vec<Xid> =
             ids.filter(|xid| xid.0 != 0 && *xid < next && self.status(*xid) == super::Status::Running).collect();
+        self.running_children(next, &mut running);
         running.sort_unstable();
         running
     }
 
-    /// Which session runs a transaction.
+    /// Which session runs a transaction, or a child of one.
     pub fn session_of(&self, xid: Xid) -> Option<SessionId> {
+        let xid = self.root(xid);
         let at = self.reached().iter().position(|row| row.xid.load(SeqCst) == xid.0)?;
         Some(SessionId(at as u32))
     }

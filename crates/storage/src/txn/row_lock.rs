@@ -15,7 +15,7 @@
 //! 1. A word is a hint: a set says which row it is of, and a word that leads to a set of another row, or to none, means "nobody".
 //! 2. A set is used under the spinlock of its row's partition, in which it lies. Lock words change under the page's latch, held
 //!    alone, by whoever adds the first holder.
-//! 3. A transaction leaves its sets when it ends, before its waiters are posted. A set without holders is free at once.
+//! 3. A transaction leaves its sets when it ends, and those of a child when it takes that back, before its waiters are posted. A set without holders is free at once.
 //! 4. Conflicts are those of [`Strength::conflicts_with`]; a transaction is never in its own way.
 //!
 //! What this does not do: wait. A session that finds a conflict takes the row's object lock ([`super::LockKey::row`]) for its place
@@ -163,10 +163,15 @@ impl RowLocks {
         (sets, holders, self.sets.bytes() + self.holders.bytes())
     }
 
-    /// Leaves all sets of a transaction.
-    pub(super) fn leave_all(&self, row: &Row) {
-        while let Some(number) = some(row.row_locks.load(Relaxed)) {
+    /// Leaves the sets that a transaction has entered under an id of `from` or above: all of them, or a child's.
+    pub(super) fn leave_from(&self, row: &Row, from: Xid) {
+        let mut before = &row.row_locks;
+        while let Some(number) = some(before.load(Relaxed)) {
             let holder = self.holders.get(number);
+            if Xid(holder.xid.load(Relaxed)) < from {
+                before = &holder.next_of_transaction;
+                continue;
+            }
             let index = self.holders.partition(number);
             let mut partition = self.partitions[index].lock();
             let set_number = holder.set.load(Relaxed);
@@ -179,7 +184,7 @@ impl RowLocks {
                 }
                 link = &self.holders.get(at).next_of_set;
             }
-            row.row_locks.store(holder.next_of_transaction.load(Relaxed), Relaxed);
+            before.store(holder.next_of_transaction.load(Relaxed), Relaxed);
             self.holders.give(&mut partition.holders, number);
             if set.first.load(Relaxed) == 0 {
                 set.rel.store(0, Relaxed);
@@ -196,7 +201,7 @@ impl Transactions {
         if word == 0 {
             return None;
         }
-        let me = self.current_xid();
+        let me = self.current_xid().unwrap_or(Xid(0));
         let locks = &self.row_locks;
         let index = RowLocks::partition(rel, tid);
         let _partition = locks.partitions[index].lock();
@@ -204,28 +209,28 @@ impl Transactions {
         let conflicting = locks.holders(set).find(|(_, holder)| {
             let xid = Xid(holder.xid.load(Relaxed));
             let held = Strength::from_number(holder.strength.load(Relaxed));
-            Some(xid) != me && held.is_some_and(|held| held.conflicts_with(strength)) && !self.has_finished(xid)
+            !self.is_own(xid, me) && held.is_some_and(|held| held.conflicts_with(strength)) && !self.has_finished(xid)
         });
         conflicting.map(|(_, holder)| Xid(holder.xid.load(Relaxed)))
     }
 
-    /// How strongly the running session's transaction has locked a row by its set.
+    /// How strongly the running session's transaction, with its children, has locked a row by its set.
     pub fn row_lock_held(&self, word: u32, rel: RelId, tid: Tid) -> Option<Strength> {
         let me = self.current_xid().filter(|_| word != 0)?;
         let locks = &self.row_locks;
         let index = RowLocks::partition(rel, tid);
         let _partition = locks.partitions[index].lock();
         let (_, set) = locks.set(index, word, rel, tid)?;
-        let mine = locks.holders(set).find(|(_, holder)| holder.xid.load(Relaxed) == me.0);
-        mine.and_then(|(_, holder)| Strength::from_number(holder.strength.load(Relaxed)))
+        let mine = locks.holders(set).filter(|(_, holder)| self.is_own(Xid(holder.xid.load(Relaxed)), me));
+        mine.filter_map(|(_, holder)| Strength::from_number(holder.strength.load(Relaxed))).max()
     }
 
-    /// Locks a row for the running session's transaction, which has an id and has seen, under the page's latch that it still holds
+    /// Locks a row for the running session's transaction, or the child of it that it writes as, which has an id and has seen, under the page's latch that it still holds
     /// alone, that nobody is in the way. Answers the version's lock word from now on.
     ///
     /// Errors: `53200`.
     pub fn lock_row(&self, word: u32, rel: RelId, tid: Tid, strength: Strength) -> Result<u32> {
-        let xid = self.current_xid().expect("who locks a row has a transaction id");
+        let xid = self.writer_xid().expect("who locks a row has a transaction id");
         let locks = &self.row_locks;
         let index = RowLocks::partition(rel, tid);
         loop {

@@ -11,7 +11,8 @@
 //! be hinted at once. What a reader may hint it is told ([`Seen::hints`]); setting it takes a latch held shared.
 //!
 //! Rules
-//! 1. A version is visible if its maker is (committed at or before the snapshot, or the own transaction in an earlier command) and its
+//! 1. A version is visible if its maker is (committed at or before the snapshot, or the own transaction, or a child
+//!    of it, in an earlier command) and its
 //!    ender is not.
 //! 2. A transaction that is committed in the map and beyond the snapshot is as invisible as a running one.
 //! 3. Flags are loaded once; a version that is being looked at does not change but for hints.
@@ -72,6 +73,11 @@ fn commands(version: &Version<'_>, flags: u16, combos: Combos<'_>) -> (u32, u32)
 }
 
 impl Transactions {
+    /// The command of the transaction `own` that made a version; none if another transaction made it.
+    pub fn own_command(&self, version: &Version<'_>, own: Xid, combos: Combos<'_>) -> Option<u32> {
+        self.is_own(version.xmin(), own).then(|| commands(version, version.flags(), combos).0)
+    }
+
     /// True, with what may be hinted, if the transaction's effects are within the snapshot.
     #[inline]
     fn within(&self, xid: Xid, snapshot: &Snapshot, committed: u16, aborted: u16) -> (bool, u16) {
@@ -96,9 +102,9 @@ impl Transactions {
                 return Seen { visible: false, hints };
             }
             let xmin = version.xmin();
-            if xmin == snapshot.own {
+            if self.is_own(xmin, snapshot.own) {
                 let (made, ended) = commands(version, flags, combos);
-                let own_end = version.xmax() == xmin && xmin.0 != 0;
+                let own_end = self.is_own(version.xmax(), snapshot.own);
                 let visible = made < snapshot.command && !(own_end && ended < snapshot.command);
                 // Somebody else cannot have ended a version that nobody else sees.
                 return Seen { visible, hints };
@@ -116,7 +122,7 @@ impl Transactions {
         if flags & XMAX_COMMITTED != 0 {
             return Seen { visible: false, hints };
         }
-        if xmax == snapshot.own {
+        if self.is_own(xmax, snapshot.own) {
             let (_, ended) = commands(version, flags, combos);
             return Seen { visible: ended >= snapshot.command, hints };
         }
@@ -124,15 +130,15 @@ impl Transactions {
         Seen { visible: !within, hints: hints | hint }
     }
 
-    /// What stands between the running session's transaction and a change of the version. `own` is its id, or zero. The page is
-    /// latched; the answer holds until the latch is let go.
+    /// What stands between the running session's transaction and a change of the version. `own` is the transaction's id, or zero. The page
+    /// is latched; the answer holds until the latch is let go.
     pub fn claim(&self, version: &Version<'_>, snapshot: &Snapshot, own: Xid, combos: Combos<'_>) -> Claim {
         let flags = version.flags();
         if flags & XMIN_COMMITTED == 0 {
             let xmin = version.xmin();
             let made = if flags & XMIN_ABORTED != 0 {
                 false
-            } else if xmin == own && own.0 != 0 {
+            } else if self.is_own(xmin, own) {
                 commands(version, flags, combos).0 < snapshot.command
             } else {
                 // Not only within the snapshot: a writer that has waited follows to versions that are newer.
@@ -146,7 +152,7 @@ impl Transactions {
         if xmax.0 == 0 || flags & XMAX_ABORTED != 0 {
             return Claim::Free;
         }
-        if xmax == own {
+        if self.is_own(xmax, own) {
             return Claim::Own(commands(version, flags, combos).1);
         }
         let updated = flags & UPDATED != 0;

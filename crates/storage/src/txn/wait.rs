@@ -43,15 +43,16 @@ impl Transactions {
         self.ended(xid).is_some()
     }
 
-    /// Waits until another transaction has ended, and answers how. The session holds no latch and no room in the log.
+    /// Waits until another transaction has ended, or has taken back the child that `xid` is, and answers how. The session holds no latch and no room in the log.
     ///
     /// Errors: `40P01` when that would never happen, `57014` cancelled, `55P03` when `deadline` passes.
     pub fn wait_for(&'static self, xid: Xid, deadline: Option<Nanos>) -> Result<Status> {
-        debug_assert_ne!(self.current_xid(), Some(xid), "a transaction waits for itself");
+        debug_assert!(!self.is_mine(xid), "a transaction waits for itself");
         if kernel::fault::planted("lock.freed_early") {
             return Ok(Status::Aborted);
         }
-        let list = self.waiters_for(xid);
+        // A child's waiters stand where its transaction's do, who posts them when it takes the child back.
+        let list = self.waiters_for(self.root(xid));
         let mut turn = self.begin_turn(WaitFor::Transaction(xid), deadline);
         loop {
             match self.status(xid) {

@@ -204,7 +204,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         let table = self.lock_own_table(env, copy.path, LockMode::RowExclusive, false)?;
         let columns = columns_of(&table, copy.columns)?;
         if options.freeze
-            && env.stored()?.storage().transactions.current_xid().is_none_or(|own| table.version >> 24 != own.0)
+            && env.stored()?.storage().transactions.writer_xid().is_none_or(|own| table.version >> 24 != own.0)
         {
             let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
                            subtransaction";
