@@ -68,6 +68,9 @@ table! {
     INVALID_TIME_ZONE_DISPLACEMENT "22009" "invalid_time_zone_displacement_value" "A time zone's offset out of range.";
     SUBSTRING_ERROR "22011" "substring_error" "A substring of a negative length.";
     DIVISION_BY_ZERO "22012" "division_by_zero" "Division by zero.";
+    INVALID_PRECEDING_OR_FOLLOWING_SIZE "22013" "invalid_preceding_or_following_size" "A window's frame of a size below zero.";
+    INVALID_ARGUMENT_FOR_NTILE "22014" "invalid_argument_for_ntile_function" "No buckets, or less.";
+    INVALID_ARGUMENT_FOR_NTH_VALUE "22016" "invalid_argument_for_nth_value_function" "A row of a frame before the first.";
     INVALID_REGULAR_EXPRESSION "2201B" "invalid_regular_expression" "A pattern that is no regular expression.";
     INVALID_ARGUMENT_FOR_LOGARITHM "2201E" "invalid_argument_for_logarithm" "A logarithm of zero or less.";
     INVALID_ARGUMENT_FOR_POWER_FUNCTION "2201F" "invalid_argument_for_power_function" "A power that is no real number.";
@@ -127,6 +130,8 @@ table! {
     INVALID_COLUMN_REFERENCE "42P10" "invalid_column_reference" "A column cannot be named here.";
     INVALID_TABLE_DEFINITION "42P16" "invalid_table_definition" "The table cannot be defined so.";
     INDETERMINATE_DATATYPE "42P18" "indeterminate_datatype" "The parameter's type cannot be told.";
+    INVALID_RECURSION "42P19" "invalid_recursion" "A WITH query that refers to itself where it cannot.";
+    WINDOWING_ERROR "42P20" "windowing_error" "A window function or a window where there can be none.";
     WRONG_OBJECT_TYPE "42809" "wrong_object_type" "The object is of another kind.";
     INVALID_FOREIGN_KEY "42830" "invalid_foreign_key" "The foreign key refers to no unique key.";
     INVALID_NAME "42602" "invalid_name" "The name cannot be used.";

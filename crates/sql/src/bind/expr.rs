@@ -9,6 +9,7 @@
 use super::grouping::Level;
 use super::scope::Scope;
 use super::tree::{AggregateCall, Call, Expr, ExprKind, Origin, Query, Subplan, SubplanKind, TABLE_OID};
+use super::window::Called;
 use super::{Binder, name};
 use crate::lexer::literal::{self, Number};
 use crate::parser::ast::{self, LikeKind, Operator, Special};
@@ -42,6 +43,9 @@ pub enum Clause {
     Argument,
     AggregateArgument,
     Filter,
+    WindowArgument,
+    Window,
+    Frame(ast::FrameMode),
     Execute,
 }
 
@@ -49,7 +53,10 @@ impl Clause {
     /// How the clause is called where aggregates are refused; none where they are allowed.
     fn refuses_aggregates(self) -> Option<&'static str> {
         Some(match self {
-            Clause::Select | Clause::Having | Clause::OrderBy => return None,
+            Clause::Select | Clause::Having | Clause::OrderBy | Clause::WindowArgument | Clause::Window => return None,
+            Clause::Frame(ast::FrameMode::Rows) => "aggregate functions are not allowed in window ROWS",
+            Clause::Frame(ast::FrameMode::Range) => "aggregate functions are not allowed in window RANGE",
+            Clause::Frame(ast::FrameMode::Groups) => "aggregate functions are not allowed in window GROUPS",
             Clause::Where => "aggregate functions are not allowed in WHERE",
             Clause::JoinOn => "aggregate functions are not allowed in JOIN conditions",
             Clause::GroupBy => "aggregate functions are not allowed in GROUP BY",
@@ -485,7 +492,12 @@ impl Binder<'_> {
         // Arguments of an aggregate are bound knowing that they are.
         let is_aggregate = !crate::types::aggregate::by_name(last.text).is_empty()
             && crate::types::function::by_name(last.text).is_empty();
-        let inner = if is_aggregate { Clause::AggregateArgument } else { clause };
+        let is_known = is_aggregate || !crate::types::window::by_name(last.text).is_empty();
+        let inner = match () {
+            () if call.over.is_some() => Clause::WindowArgument,
+            () if is_aggregate => Clause::AggregateArgument,
+            () => clause,
+        };
         let mut arguments = Vec::with_capacity(call.arguments.len());
         for argument in call.arguments {
             arguments.push(self.expr(&argument.value, scope, inner)?);
@@ -493,7 +505,7 @@ impl Binder<'_> {
         let types: Vec<Oid> = arguments.iter().map(|argument| argument.ty.oid).collect();
         let in_catalog = before.last().is_none_or(|schema| schema.text == "pg_catalog");
         let known =
-            in_catalog && (before.is_empty() || !crate::types::function::by_name(last.text).is_empty() || is_aggregate);
+            in_catalog && (before.is_empty() || !crate::types::function::by_name(last.text).is_empty() || is_known);
         let callable = match known {
             true => resolve::resolve_function(last.text, &types),
             false => {
@@ -506,6 +518,18 @@ impl Binder<'_> {
             }
         };
         match callable.map_err(|error| error.at(self.position(at)))? {
+            Callable::Aggregate(aggregate) if call.over.is_some() => {
+                let called = Called::Aggregate(aggregate);
+                Ok((self.window_call(call, called, arguments, scope, clause, at)?, false))
+            }
+            Callable::Window(function) => {
+                if call.over.is_none() {
+                    let message = format!("window function {} requires an OVER clause", last.text);
+                    return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
+                }
+                let called = Called::Window(function);
+                Ok((self.window_call(call, called, arguments, scope, clause, at)?, false))
+            }
             Callable::Aggregate(aggregate) => {
                 let expr = self.aggregate(call, aggregate, arguments, scope, clause, at)?;
                 Ok((expr, false))
@@ -528,6 +552,11 @@ impl Binder<'_> {
                 if call.filter.is_some() {
                     return refuse("FILTER");
                 }
+                if call.over.is_some() {
+                    let message =
+                        format!("OVER specified, but {} is not a window function nor an aggregate function", last.text);
+                    return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
+                }
                 match callable {
                     // What type it is is known now.
                     Callable::Function(function) if function.row.op == Op::TypeOf => {
@@ -542,7 +571,7 @@ impl Binder<'_> {
                         let Some(argument) = arguments.pop() else { return Err(self.unsupported("this call", at)) };
                         Ok((self.coerce(argument, Type::plain(oid), Context::Explicit, at)?, false))
                     }
-                    Callable::Aggregate(_) => Err(self.unsupported("this call", at)),
+                    Callable::Aggregate(_) | Callable::Window(_) => Err(self.unsupported("this call", at)),
                 }
             }
         }

@@ -15,7 +15,8 @@
 use super::Binder;
 use super::expr::Clause;
 use super::scope::Scope;
-use super::tree::{AggregateCall, Body, Column, Expr, ExprKind, From, Query, RelationId, Source, SubplanKind};
+use super::tree::{AggregateCall, Body, Column, Expr, ExprKind, From, Query, RelationId, Source, SubplanKind, Window};
+use super::window::Named;
 use base::{Error, Result, sqlstate};
 use std::collections::BTreeSet;
 
@@ -29,6 +30,10 @@ pub(super) struct Collected {
     pub(super) relation: RelationId,
     /// The aggregates so far.
     pub(super) aggregates: Vec<AggregateCall>,
+    /// The `WINDOW` clause.
+    pub(super) named: Vec<Named>,
+    /// The windows so far.
+    pub(super) windows: Vec<Window>,
 }
 
 /// A query in whose expressions the one that is being bound stands.
@@ -185,6 +190,15 @@ impl Binder<'_> {
                         }
                     }
                 }
+                let mut done = Ok(());
+                for window in &mut select.windows {
+                    window.exprs_mut(&mut |expr| {
+                        if done.is_ok() {
+                            done = visit(self, expr);
+                        }
+                    });
+                }
+                done?;
             }
             Body::Values(rows) => {
                 for expr in rows.iter_mut().flatten() {

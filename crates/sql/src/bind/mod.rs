@@ -5,7 +5,7 @@
 //! | [`tree`] | the bound statement |
 //! | [`scope`] | where names are looked up |
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
-//! | [`query`], [`from`], [`grouping`] | queries |
+//! | [`query`], [`from`], [`grouping`], [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
 //! | [`walk`], [`same`] | going over bound statements, comparing their expressions |
 //!
@@ -26,6 +26,7 @@ pub mod same;
 pub mod scope;
 pub mod tree;
 pub mod walk;
+pub mod window;
 
 use crate::catalog::Catalog;
 use crate::lexer::{Literal, position};

@@ -323,7 +323,7 @@ impl Binder<'_> {
         _at: u32,
     ) -> Result<Query> {
         targets.push(Target { name: String::new(), expr: Expr::column(relation, ROW_ID, ROW_ID_TYPE) });
-        self.plain_query(Body::Select(Select { from, filter, grouping: None }), targets)
+        self.plain_query(Body::Select(Select { from, filter, ..Select::default() }), targets)
     }
 
     /// A value for a column.

@@ -358,7 +358,8 @@ impl Binder<'_> {
         // The grouping's relation is made in any case: aggregates refer to it before it is known whether there is one.
         let relation =
             self.relation(Relation { name: String::new(), columns: Vec::new(), source: Source::Computed }, select.at)?;
-        let outer = self.grouping.replace(Collected { relation, aggregates: Vec::new() });
+        let collected = Collected { relation, aggregates: Vec::new(), named: Vec::new(), windows: Vec::new() };
+        let outer = self.grouping.replace(collected);
         let bound = self.select_rest(query, select, from, filter, &scope, resolve, relation);
         self.grouping = outer;
         bound
@@ -400,6 +401,7 @@ impl Binder<'_> {
         resolve: bool,
         relation: RelationId,
     ) -> Result<Query> {
+        self.named_windows(select.windows, scope)?;
         let mut targets = self.targets(select.items, scope, Clause::Select)?;
         if resolve {
             for target in &mut targets {
@@ -435,7 +437,10 @@ impl Binder<'_> {
             order_by.push(sort_key(item, target));
         }
         let distinct = self.distinct(select, &mut targets, visible, &order_by, scope)?;
-        let collected = self.grouping.take().map_or_else(Vec::new, |collected| collected.aggregates);
+        let (collected, mut windows) = match self.grouping.take() {
+            Some(collected) => (collected.aggregates, collected.windows),
+            None => (Vec::new(), Vec::new()),
+        };
         let grouped = !select.group_by.is_empty();
         let mut grouping = None;
         if grouped || !collected.is_empty() || select.having.is_some() {
@@ -447,8 +452,12 @@ impl Binder<'_> {
             for expr in &mut having {
                 self.rewrite(expr, &mut rewriting)?;
             }
+            self.rewrite_windows(&mut windows, &mut rewriting)?;
             let keys = rewriting.keys;
             let count = keys.len() as u16;
+            for window in &mut windows {
+                window.exprs_mut(&mut |expr| self.number_aggregates(expr, relation, count));
+            }
             for expr in targets.iter_mut().map(|target| &mut target.expr).chain(&mut having) {
                 self.number_aggregates(expr, relation, count);
             }
@@ -457,10 +466,14 @@ impl Binder<'_> {
             self.bound.relations[relation as usize].columns = columns;
             grouping = Some(Grouping { relation, keys, aggregates: collected, having, grouped });
         }
+        if !windows.is_empty() {
+            let sorted = order_by.iter().map(|key| targets[usize::from(key.target)].expr.clone());
+            self.finish_windows(&mut windows, sorted.collect());
+        }
         let (limit, offset) = self.limits(query, scope)?;
-        let locking = self.locking(query, select, grouping.is_some(), scope)?;
+        let locking = self.locking(query, select, grouping.is_some(), !windows.is_empty(), scope)?;
         let output = self.output(&targets, visible, select.at)?;
-        let body = Body::Select(Select { from, filter, grouping });
+        let body = Body::Select(Select { from, filter, grouping, windows });
         Ok(Query { body, output, targets, visible, distinct, order_by, limit, offset, locking })
     }
 
@@ -593,6 +606,10 @@ impl Binder<'_> {
                 self.resolve_unknown(bound, expr.at)?
             }
         };
+        if self.has_window(&key) {
+            let message = "window functions are not allowed in GROUP BY";
+            return Err(Error::statement(sqlstate::WINDOWING_ERROR, message).at(self.position(expr.at)));
+        }
         let relation = self.grouping.as_ref().map(|grouping| grouping.relation);
         let mut columns = std::collections::BTreeSet::new();
         self.bound.columns_in(&key, &mut columns);
@@ -657,6 +674,7 @@ impl Binder<'_> {
         query: &ast::Query<'_>,
         select: &ast::Select<'_>,
         grouped: bool,
+        windowed: bool,
         scope: &Scope<'_>,
     ) -> Result<Vec<RowLock>> {
         let mut locks = Vec::new();
@@ -672,6 +690,7 @@ impl Binder<'_> {
                 () if !select.group_by.is_empty() => Some("GROUP BY clause"),
                 () if select.having.is_some() => Some("HAVING clause"),
                 () if grouped => Some("aggregate functions"),
+                () if windowed => Some("window functions"),
                 () => None,
             };
             if let Some(refused) = refused {

@@ -124,7 +124,9 @@ impl Same<'_> {
     fn body(&mut self, left: &Body, right: &Body) -> bool {
         match (left, right) {
             (Body::Select(left), Body::Select(right)) => {
-                left.from.len() == right.from.len()
+                left.windows.is_empty()
+                    && right.windows.is_empty()
+                    && left.from.len() == right.from.len()
                     && left.from.iter().zip(&right.from).all(|(left, right)| self.from(left, right))
                     && self.pairs(left.filter.iter(), right.filter.iter())
                     && match (&left.grouping, &right.grouping) {

@@ -13,12 +13,13 @@
 //! 3. A bound statement knows nothing of how it will be executed.
 
 use crate::catalog::definition::TableDef;
-use crate::parser::ast::{LockStrength, LockWait, SetOperation};
+use crate::parser::ast::{Exclude, FrameMode, LockStrength, LockWait, SetOperation};
 use crate::plan::blob::Constant;
 use crate::types::aggregate::AggCall;
 use crate::types::cast::Method;
 use crate::types::function::Volatility;
 use crate::types::op::Op;
+use crate::types::window::WindowOp;
 use crate::types::{Kind, Oid, Type};
 use std::sync::Arc;
 
@@ -328,6 +329,8 @@ pub struct Select {
     pub filter: Vec<Expr>,
     /// Grouping and aggregates.
     pub grouping: Option<Grouping>,
+    /// Windows, in the order in which they are computed.
+    pub windows: Vec<Window>,
 }
 
 /// An item of `FROM`.
@@ -384,6 +387,118 @@ pub struct AggregateCall {
     pub ty: Type,
     /// Its name, for people.
     pub name: &'static str,
+}
+
+/// A window with the calls that are computed over it.
+#[derive(Debug)]
+pub struct Window {
+    /// The relation of the results: a column for each call.
+    pub relation: RelationId,
+    /// Rows that are equal in these are computed together.
+    pub partition_by: Vec<Expr>,
+    /// The order of the rows: expression, descending, nulls first.
+    pub order_by: Vec<(Expr, bool, bool)>,
+    /// Which rows around a row are seen.
+    pub frame: Frame,
+    /// The calls.
+    pub calls: Vec<WindowCall>,
+}
+
+/// Which rows around a row a window function sees.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Frame {
+    /// What bounds are counted in.
+    pub mode: FrameMode,
+    /// Where it begins.
+    pub start: FrameEnd,
+    /// Where it ends.
+    pub end: FrameEnd,
+    /// What is left out.
+    pub exclude: Exclude,
+}
+
+impl Default for Frame {
+    fn default() -> Frame {
+        Frame { mode: FrameMode::Range, start: FrameEnd::First, end: FrameEnd::Current, exclude: Exclude::NoOthers }
+    }
+}
+
+/// An end of a frame.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FrameEnd {
+    /// With the first row of all.
+    First,
+    /// So far before the row.
+    Preceding(Expr),
+    /// With the row, or with those that are equal to it in order.
+    Current,
+    /// So far behind the row.
+    Following(Expr),
+    /// With the last row of all.
+    Last,
+}
+
+impl FrameEnd {
+    /// How far it is from the row, if that was said.
+    pub fn offset(&self) -> Option<&Expr> {
+        match self {
+            FrameEnd::Preceding(offset) | FrameEnd::Following(offset) => Some(offset),
+            _ => None,
+        }
+    }
+
+    fn offset_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            FrameEnd::Preceding(offset) | FrameEnd::Following(offset) => Some(offset),
+            _ => None,
+        }
+    }
+}
+
+/// A call over a window.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WindowCall {
+    /// What is computed.
+    pub function: WindowFunction,
+    /// Its arguments.
+    pub arguments: Vec<Expr>,
+    /// Rows for which this is not true are left out.
+    pub filter: Option<Expr>,
+    /// The type of the result.
+    pub ty: Type,
+    /// Its name, for people.
+    pub name: &'static str,
+}
+
+/// What is computed over a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowFunction {
+    /// A window function.
+    Window(WindowOp),
+    /// An aggregate of the rows of the frame.
+    Aggregate(AggCall),
+}
+
+impl Window {
+    /// Calls `visit` for each expression that the window is made of.
+    pub fn exprs<'w>(&'w self, visit: &mut dyn FnMut(&'w Expr)) {
+        self.partition_by.iter().for_each(&mut *visit);
+        self.order_by.iter().for_each(|(expr, ..)| visit(expr));
+        self.frame.start.offset().into_iter().chain(self.frame.end.offset()).for_each(&mut *visit);
+        for call in &self.calls {
+            call.arguments.iter().chain(&call.filter).for_each(&mut *visit);
+        }
+    }
+
+    /// The same for changing them.
+    pub fn exprs_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        self.partition_by.iter_mut().for_each(&mut *visit);
+        self.order_by.iter_mut().for_each(|(expr, ..)| visit(expr));
+        self.frame.start.offset_mut().into_iter().chain(self.frame.end.offset_mut()).for_each(&mut *visit);
+        for call in &mut self.calls {
+            call.arguments.iter_mut().chain(&mut call.filter).for_each(&mut *visit);
+        }
+    }
 }
 
 /// A bound statement that changes rows.

@@ -52,6 +52,7 @@ impl Bound {
                         }
                     }
                 }
+                select.windows.iter().for_each(|window| window.exprs(&mut |expr| self.columns_in(expr, columns)));
             }
             Body::Values(rows) => rows.iter().flatten().for_each(|expr| self.columns_in(expr, columns)),
             Body::Operation { operands, .. } => {

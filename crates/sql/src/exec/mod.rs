@@ -12,7 +12,7 @@
 //! | [`access`] | what stored tables are read and written with |
 //! | [`around`] | session, catalog, time |
 //! | [`store`] | rows that are kept |
-//! | [`scan`], [`stored`], [`join`], [`sort`], [`aggregate`], [`set`] | nodes |
+//! | [`scan`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
@@ -40,6 +40,7 @@ pub mod stored;
 pub mod subplan;
 pub mod target;
 pub mod value;
+pub mod window;
 
 use crate::plan::Plan;
 use crate::plan::blob::At;
@@ -119,6 +120,8 @@ enum State {
     Sets(Box<set::SetState>),
     /// Groups.
     Groups(Box<aggregate::Groups>),
+    /// A partition of a window.
+    Window(Box<window::WindowState>),
     /// A limit.
     Limit { left: u64 },
     /// The value of a subplan.
@@ -244,6 +247,7 @@ impl<'e> Exec<'e> {
             NodeKind::Sort => self.sort(node),
             NodeKind::Limit => self.limit(node),
             NodeKind::Aggregate => self.aggregate(node),
+            NodeKind::WindowAgg => self.window(node),
             NodeKind::Distinct => self.distinct(node),
             NodeKind::Append => self.append(node),
             NodeKind::SetOperation => self.set_operation(node),
@@ -297,6 +301,7 @@ impl<'e> Exec<'e> {
             | NodeKind::Sort
             | NodeKind::Limit
             | NodeKind::Aggregate
+            | NodeKind::WindowAgg
             | NodeKind::Distinct
             | NodeKind::LockRows => self.rewind(At(bytes.word(node.0 + 8)))?,
             NodeKind::Modify => self.rewind(At(bytes.word(node.0 + 12)))?,

@@ -8,7 +8,7 @@
 //! 2. Chains of `AND` and of `OR` are one node each, so that a long condition is not a deep one.
 //! 3. A node is made by [`Parser::make`] only, which bounds its height.
 
-use super::ast::{Argument, Call, Expr, ExprKind, LikeKind, Name, Operator, Path, Special, TypeName};
+use super::ast::{Argument, Call, Expr, ExprKind, FrameBound, LikeKind, Name, Operator, Over, Path, Special, TypeName};
 use super::cursor::{DEPTH_MAX, Parser, Tok, is_column_name, is_function_name, kw, too_complex};
 use crate::lexer::{TokenKind, literal};
 use base::Result;
@@ -819,8 +819,16 @@ impl<'t, 'a> Parser<'t, 'a> {
     /// The arguments of a call, and what may follow them.
     pub(super) fn call(&mut self, path: Path<'a>, at: u32) -> Result<Expr<'a>> {
         self.expect_kind(TokenKind::ParenOpen)?;
-        let mut call =
-            Call { path, arguments: &[], star: false, distinct: false, order_by: &[], filter: None, variadic: false };
+        let mut call = Call {
+            path,
+            arguments: &[],
+            star: false,
+            distinct: false,
+            order_by: &[],
+            filter: None,
+            over: None,
+            variadic: false,
+        };
         if self.is_operator("*")? {
             self.next()?;
             call.star = true;
@@ -855,9 +863,8 @@ impl<'t, 'a> Parser<'t, 'a> {
             call.filter = Some(self.expr_ref()?);
             self.expect_kind(TokenKind::ParenClose)?;
         }
-        if self.is(kw!("over"))? {
-            let over = self.at()?;
-            return Err(self.unsupported("a window function", over));
+        if self.eat(kw!("over"))? {
+            call.over = Some(self.over()?);
         }
         let call = self.bump.alloc(call);
         self.make(ExprKind::Call(call), at)
@@ -890,6 +897,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             distinct: false,
             order_by: &[],
             filter: None,
+            over: None,
             variadic: false,
         });
         self.make(ExprKind::Call(call), at)
@@ -984,7 +992,8 @@ fn height_below(kind: &ExprKind<'_>) -> u32 {
                 .iter()
                 .map(|argument| &argument.value)
                 .chain(call.order_by.iter().map(|item| &item.expr))
-                .chain(call.filter),
+                .chain(call.filter)
+                .chain(over_exprs(call)),
         ),
         ExprKind::And(items)
         | ExprKind::Or(items)
@@ -995,6 +1004,23 @@ fn height_below(kind: &ExprKind<'_>) -> u32 {
         | ExprKind::Row(items) => highest(items),
         ExprKind::Exists(query) | ExprKind::Subquery(query) | ExprKind::ArrayQuery(query) => query.height,
     }
+}
+
+/// The expressions of the window that a call describes.
+fn over_exprs<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Expr<'a>> {
+    let window = match call.over {
+        Some(Over::Window(window)) => Some(window),
+        _ => None,
+    };
+    let bound = |bound| match bound {
+        FrameBound::Preceding(expr) | FrameBound::Following(expr) => Some(expr),
+        _ => None,
+    };
+    window.into_iter().flat_map(move |window| {
+        let bounds =
+            window.frame.into_iter().flat_map(move |frame| bound(frame.start).into_iter().chain(bound(frame.end)));
+        window.partition_by.iter().chain(window.order_by.iter().map(|item| &item.expr)).chain(bounds)
+    })
 }
 
 impl Parser<'_, '_> {

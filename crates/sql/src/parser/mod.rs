@@ -11,7 +11,7 @@
 //! | [`ast`] | nothing; it is the tree |
 //! | `cursor` | tokens, names, constants |
 //! | `expr`, `type_name` | expressions and types |
-//! | `query`, `dml` | what is planned |
+//! | `query`, `window`, `dml` | what is planned |
 //! | `ddl`, `utility` | what is not |
 //!
 //! Rules
@@ -30,6 +30,7 @@ mod expr;
 mod query;
 mod type_name;
 mod utility;
+mod window;
 
 use crate::lexer::TokenKind;
 use ast::Statement;

@@ -285,6 +285,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                 filter: None,
                 group_by: &[],
                 having: None,
+                windows: &[],
                 at,
             })));
         }
@@ -310,7 +311,8 @@ impl<'t, 'a> Parser<'t, 'a> {
             let into = self.at()?;
             return Err(self.unsupported("SELECT INTO", into));
         }
-        let mut select = Select { distinct, items, from: &[], filter: None, group_by: &[], having: None, at };
+        let mut select =
+            Select { distinct, items, from: &[], filter: None, group_by: &[], having: None, windows: &[], at };
         if self.eat(kw!("from"))? {
             let mut from = vec![self.table_ref()?];
             while self.eat_kind(TokenKind::Comma)? {
@@ -327,9 +329,8 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.eat(kw!("having"))? {
             select.having = Some(self.expr_ref()?);
         }
-        if self.is(kw!("window"))? {
-            let window = self.at()?;
-            return Err(self.unsupported("a window function", window));
+        if self.eat(kw!("window"))? {
+            select.windows = self.windows()?;
         }
         Ok(Body::Select(self.bump.alloc(select)))
     }
@@ -342,7 +343,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             _ => tok.keyword.is_some_and(|word| {
                 matches!(
                     word.row().word,
-                    "from" | "where" | "group" | "having" | "order" | "limit" | "offset" | "union" | "into"
+                    "from" | "where" | "group" | "having" | "window" | "order" | "limit" | "offset" | "union" | "into"
                 )
             }),
         })

@@ -63,8 +63,8 @@ fn columns(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
     names.into_iter().enumerate().map(|(index, name)| (name, Column { relation, column: index as u16 })).collect()
 }
 
-struct Planner<'p> {
-    bound: &'p mut Bound,
+pub(super) struct Planner<'p> {
+    pub(super) bound: &'p mut Bound,
     subplans: Vec<Subtree>,
     commons: Vec<Option<CommonTree>>,
     catalog: &'p Catalog<'p>,
@@ -177,10 +177,17 @@ impl Planner<'_> {
             let results = targets.iter().map(|target| target.expr.clone()).collect();
             lock_rows = Some((recheck, results));
         }
+        let (mut ordered, mut in_order_of_windows) = (Vec::new(), false);
         let mut node = match body {
             Body::Select(select) => {
-                let child = self.select(select, pending)?;
-                let targets = targets.into_iter().map(|target| target.expr).collect();
+                let child = self.select(select, pending, &mut ordered)?;
+                let targets: Vec<Expr> = targets.into_iter().map(|target| target.expr).collect();
+                // Where windows were computed rows may have the order already.
+                in_order_of_windows = order_by.len() <= ordered.len()
+                    && order_by.iter().zip(&ordered).all(|(key, known)| {
+                        (key.descending, key.nulls_first) == (known.descending, known.nulls_first)
+                            && targets[usize::from(key.target)] == known.expr
+                    });
                 Node::Project { child: Box::new(child), relation: output, targets }
             }
             Body::Values(rows) => Node::Values { output, rows },
@@ -199,7 +206,7 @@ impl Planner<'_> {
                 nulls_first: key.nulls_first,
             })
             .collect();
-        let mut sorted = keys.is_empty();
+        let mut sorted = keys.is_empty() || in_order_of_windows;
         if let Some(distinct) = distinct {
             let all = distinct.len() == types.len() && order_by.iter().all(|key| distinct.contains(&key.target));
             if !all && !sorted {
@@ -267,8 +274,9 @@ impl Planner<'_> {
         Ok(Node::SetOperation { except, all, relation, left: Box::new(left), right: Box::new(right), keys })
     }
 
-    fn select(&mut self, select: Select, pending: &Relations) -> Result<Node> {
-        let Select { from, filter, grouping } = select;
+    /// Plans a `SELECT` up to its results; says by what the rows are ordered, if windows have ordered them.
+    fn select(&mut self, select: Select, pending: &Relations, ordered: &mut Vec<Key>) -> Result<Node> {
+        let Select { from, filter, grouping, windows } = select;
         let mut node = self.from(from, filter, pending)?;
         if let Some(mut grouping) = grouping {
             let having = std::mem::take(&mut grouping.having);
@@ -277,7 +285,7 @@ impl Planner<'_> {
                 node = Node::Filter { child: Box::new(node), condition: having };
             }
         }
-        Ok(node)
+        self.windows(node, windows, ordered)
     }
 
     // ---- joins
@@ -712,6 +720,7 @@ impl Planner<'_> {
                     exprs.extend(grouping.keys.iter().chain(&grouping.having));
                     exprs.extend(grouping.aggregates.iter().flat_map(|call| &call.arguments));
                 }
+                select.windows.iter().for_each(|window| window.exprs(&mut |expr| exprs.push(expr)));
                 select.from.iter().for_each(|from| self.subplans_of_from(from, columns));
             }
             Body::Values(rows) => exprs.extend(rows.iter().flatten()),

@@ -126,7 +126,10 @@ impl Guess<'_> {
                 true => self.rows(child).min(DISTINCT.powi(grouping.keys.len() as i32)),
             },
             Node::Distinct { child, .. } => self.rows(child).min(DISTINCT * DISTINCT),
-            Node::Project { child, .. } | Node::Sort { child, .. } | Node::Materialize { child } => self.rows(child),
+            Node::Project { child, .. }
+            | Node::Sort { child, .. }
+            | Node::Window { child, .. }
+            | Node::Materialize { child } => self.rows(child),
             Node::Append { children, .. } => children.iter().map(|child| self.rows(child)).sum(),
             Node::SetOperation { left, .. } => self.rows(left),
             Node::LockRows(rows) => self.rows(&rows.child),

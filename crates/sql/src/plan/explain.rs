@@ -141,12 +141,12 @@ impl Printer<'_> {
                 self.note(depth, &format!("Hash Cond: {equal}"));
                 self.condition(depth, "Join Filter", condition);
             }
-            Node::Sort { keys, bound, .. } => {
+            Node::Sort { keys, bound, child } => {
                 self.line(depth, &format!("{prefix}Sort"));
                 let keys: Vec<String> = keys
                     .iter()
                     .map(|key| {
-                        let mut shown = self.expr(&key.expr);
+                        let mut shown = self.sorted_by(&key.expr, child);
                         if key.descending {
                             shown.push_str(" DESC");
                         }
@@ -170,6 +170,7 @@ impl Printer<'_> {
                     self.note(depth, &format!("Group Key: {}", keys.join(", ")));
                 }
             }
+            Node::Window { .. } => self.line(depth, &format!("{prefix}WindowAgg")),
             Node::Distinct { keys, .. } => {
                 self.line(depth, &format!("{prefix}Unique"));
                 let keys: Vec<String> = keys.iter().map(|(key, _)| self.expr(key)).collect();
@@ -226,6 +227,23 @@ impl Printer<'_> {
             (relation, name) if several => format!("{relation}.{name}"),
             (_, name) => name.to_owned(),
         }
+    }
+
+    /// A sort key: what a column without a name was computed from.
+    fn sorted_by(&self, key: &Expr, child: &Node) -> String {
+        if let ExprKind::Column(column) = key.kind
+            && let Node::Project { relation, targets, .. } = child
+            && *relation == column.relation
+            && let Some(target) = targets.get(usize::from(column.column))
+            && !matches!(target.kind, ExprKind::Column(_))
+        {
+            let named = self.bound.relations.get(column.relation as usize);
+            let named = named.and_then(|relation| relation.columns.get(usize::from(column.column)));
+            if named.is_some_and(|(name, _)| name.is_empty()) {
+                return format!("({})", self.expr(target));
+            }
+        }
+        self.expr(key)
     }
 
     fn list(&self, exprs: &[Expr], between: &str) -> String {

@@ -248,6 +248,29 @@ records! {
         /// Where kept bytes are.
         buffer,
     }
+    /// Rows of another node, which come in order, with what is computed from the rows around each.
+    WindowAgg {
+        /// The node.
+        child,
+        /// Pairs of register and kind: rows that are equal in these are computed together.
+        partition,
+        /// For each key of their order its register, its kind, and 1 for descending plus 2 for nulls first.
+        order,
+        /// Registers that are read above.
+        saved,
+        /// Places of [`WindowRecord`]s.
+        functions,
+        /// Which rows around a row are seen, a byte each: mode, start, end, what is excluded.
+        frame,
+        /// Pushes the distance of the frame's start.
+        start,
+        /// Pushes the distance of its end.
+        end,
+        /// Where kept bytes are.
+        buffer,
+        /// Where results' bytes are kept.
+        results,
+    }
     /// Rows of another node without those whose keys were there before.
     Distinct {
         /// The node.
@@ -503,6 +526,23 @@ parts! {
         /// The register of the result.
         register,
     }
+    /// A call over a window.
+    WindowRecord {
+        /// What it computes: a [`WindowOp`](crate::types::window::WindowOp), or [`WindowRecord::AGGREGATE`].
+        op,
+        /// The aggregate.
+        aggregate,
+        /// The type of the aggregate's first argument.
+        argument,
+        /// Pushes the arguments.
+        arguments,
+        /// How many there are.
+        count,
+        /// The condition on a row.
+        filter,
+        /// The register of the result.
+        register,
+    }
     /// A table that a statement changes.
     TableRecord {
         /// The place of its name.
@@ -621,6 +661,11 @@ parts! {
         /// As in [`Modify`].
         assigned,
     }
+}
+
+impl WindowRecord {
+    /// Stands for an aggregate in `op`.
+    pub const AGGREGATE: u32 = 0xFFFF;
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! 1. A node says what it does and to what; registers and programs come later ([`super::encode`]).
 //! 2. Expressions are those of the bound statement: columns by relation, whatever nodes lie between.
 
-use crate::bind::tree::{Column, Expr, Grouping, ModificationKind, RelationId, RowLock};
+use crate::bind::tree::{Column, Expr, Frame, FrameEnd, Grouping, ModificationKind, RelationId, RowLock, WindowCall};
 use crate::catalog::definition::TableDef;
 use crate::types::{Kind, Oid};
 use std::collections::BTreeSet;
@@ -170,6 +170,10 @@ pub enum Node {
         child: Box<Node>,
         grouping: Box<Grouping>,
     },
+    Window {
+        child: Box<Node>,
+        window: Box<Window>,
+    },
     Distinct {
         child: Box<Node>,
         keys: Vec<(Expr, Kind)>,
@@ -198,6 +202,43 @@ pub enum Node {
     },
     LockRows(Box<LockRows>),
     Modify(Box<Modify>),
+}
+
+/// A window over rows that come in its order.
+#[derive(Debug)]
+pub struct Window {
+    /// The relation of the results.
+    pub relation: RelationId,
+    /// Rows that are equal in these are computed together; all are columns.
+    pub partition: Vec<(Expr, Kind)>,
+    /// The order of the rows; all are columns.
+    pub order: Vec<Key>,
+    /// Which rows around a row are seen.
+    pub frame: Frame,
+    /// The calls.
+    pub calls: Vec<WindowCall>,
+}
+
+/// Ends of a frame, as a plan has them.
+pub const FRAME_FIRST: u32 = 0;
+/// So far before the row.
+pub const FRAME_PRECEDING: u32 = 1;
+/// With the row.
+pub const FRAME_CURRENT: u32 = 2;
+/// So far behind the row.
+pub const FRAME_FOLLOWING: u32 = 3;
+/// With the last row.
+pub const FRAME_LAST: u32 = 4;
+
+/// The number of a frame's end.
+pub fn frame_end(end: &FrameEnd) -> u32 {
+    match end {
+        FrameEnd::First => FRAME_FIRST,
+        FrameEnd::Preceding(_) => FRAME_PRECEDING,
+        FrameEnd::Current => FRAME_CURRENT,
+        FrameEnd::Following(_) => FRAME_FOLLOWING,
+        FrameEnd::Last => FRAME_LAST,
+    }
 }
 
 /// A scan of a table by an index.
@@ -306,6 +347,10 @@ impl Node {
                 relations.insert(grouping.relation);
                 child.produced(relations);
             }
+            Node::Window { child, window } => {
+                relations.insert(window.relation);
+                child.produced(relations);
+            }
             Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => {
                 outer.produced(relations);
                 inner.produced(relations);
@@ -346,7 +391,8 @@ impl Node {
             | Node::Limit { child, .. }
             | Node::Distinct { child, .. }
             | Node::Materialize { child }
-            | Node::Aggregate { child, .. } => vec![child],
+            | Node::Aggregate { child, .. }
+            | Node::Window { child, .. } => vec![child],
             Node::LockRows(rows) => vec![&rows.child],
             Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => vec![outer, inner],
             Node::Append { children, .. } => children.iter().collect(),
@@ -396,6 +442,14 @@ impl Node {
                     call.arguments.iter().for_each(&mut *visit);
                     call.order_by.iter().for_each(|(expr, ..)| visit(expr));
                     call.filter.iter().for_each(&mut *visit);
+                }
+            }
+            Node::Window { window, .. } => {
+                window.partition.iter().for_each(|(expr, _)| visit(expr));
+                window.order.iter().for_each(|key| visit(&key.expr));
+                window.frame.start.offset().into_iter().chain(window.frame.end.offset()).for_each(&mut *visit);
+                for call in &window.calls {
+                    call.arguments.iter().chain(&call.filter).for_each(&mut *visit);
                 }
             }
             Node::Distinct { keys, .. } | Node::SetOperation { keys, .. } => {

@@ -266,6 +266,26 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Can rows be taken out of an aggregate again, so that nothing is left of them?
+    pub fn can_remove(op: AggOp) -> bool {
+        matches!(op, AggOp::CountRows | AggOp::Count | AggOp::SumInt | AggOp::SumInt8 | AggOp::AvgInt)
+    }
+
+    /// Takes the arguments of a row out again that was added, of an aggregate that can do so.
+    pub fn remove(&mut self, call: AggCall, args: &[Datum<'_>]) {
+        let value = args.first().copied().unwrap_or(Datum::Null);
+        if value.is_null() && call.op != AggOp::CountRows {
+            return;
+        }
+        self.count -= 1;
+        if let State::Int(sum) = &mut self.state {
+            *sum -= i128::from(value.int());
+        }
+        if self.count == 0 {
+            self.state = State::Empty;
+        }
+    }
+
     /// The value of what has been added.
     pub fn finish<'a>(&self, call: AggCall, ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
         let numeric = |value: Numeric| Ok(Datum::Bytes(value.encode(|bytes| ctx.arena.copy(bytes))??));

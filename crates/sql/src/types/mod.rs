@@ -47,6 +47,7 @@ pub mod stored;
 pub mod table;
 pub mod text;
 pub mod typmod;
+pub mod window;
 
 pub use context::EvalCtx;
 pub use datum::{Arena, Datum, Sink};

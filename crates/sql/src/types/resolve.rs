@@ -24,6 +24,7 @@ use super::op::Op;
 use super::operator::{self, Operator};
 use super::table::{self, Oid, Type};
 use super::typmod::format_type;
+use super::window::{self, WindowFunction};
 use base::{Error, Result, SqlState, sqlstate};
 
 /// An operator or function with concrete types.
@@ -46,6 +47,8 @@ pub enum Callable {
     Function(Resolved<Function>),
     /// An aggregate.
     Aggregate(Resolved<Aggregate>),
+    /// A window function that is no aggregate.
+    Window(Resolved<WindowFunction>),
     /// A type's name with one argument: a cast to it, written as a call.
     Cast(Oid, Method),
 }
@@ -70,13 +73,14 @@ macro_rules! signatures {
     };
 }
 
-signatures! { Operator Function Aggregate }
+signatures! { Operator Function Aggregate WindowFunction }
 
-/// Of a function or an aggregate.
+/// Of a function, an aggregate, or a window function.
 #[derive(Clone, Copy)]
 enum Row {
     Function(&'static Function),
     Aggregate(&'static Aggregate),
+    Window(&'static WindowFunction),
 }
 
 impl Signature for Row {
@@ -84,6 +88,7 @@ impl Signature for Row {
         match self {
             Row::Function(row) => row.args,
             Row::Aggregate(row) => row.args,
+            Row::Window(row) => row.args,
         }
     }
 
@@ -91,6 +96,7 @@ impl Signature for Row {
         match self {
             Row::Function(row) => row.result,
             Row::Aggregate(row) => row.result,
+            Row::Window(row) => row.result,
         }
     }
 }
@@ -347,7 +353,8 @@ fn operator_error(name: &str, left: Option<Oid>, right: Oid, code: SqlState) -> 
 pub fn resolve_function(name: &str, actual: &[Oid]) -> Result<Callable> {
     let candidates = || {
         let functions = function::by_name(name).iter().map(Row::Function);
-        functions.chain(aggregate::by_name(name).iter().map(Row::Aggregate))
+        let aggregates = aggregate::by_name(name).iter().map(Row::Aggregate);
+        functions.chain(aggregates).chain(window::by_name(name).iter().map(Row::Window))
     };
     let chosen = match candidates().find(|row| row.args() == actual) {
         Some(exact) => vec![exact],
@@ -365,6 +372,7 @@ pub fn resolve_function(name: &str, actual: &[Oid]) -> Result<Callable> {
         [Row::Function(row)] if row.variadic => resolved_variadic(row, actual).map(Callable::Function),
         [Row::Function(row)] => Ok(Callable::Function(resolved(row, actual, Some(row.op))?)),
         [Row::Aggregate(row)] => Ok(Callable::Aggregate(resolved(row, actual, None)?)),
+        [Row::Window(row)] => Ok(Callable::Window(resolved(row, actual, None)?)),
         [] => Err(function_error(name, actual, sqlstate::UNDEFINED_FUNCTION)),
         _ => Err(function_error(name, actual, sqlstate::AMBIGUOUS_FUNCTION)),
     }

@@ -3,7 +3,7 @@
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, PG_CATALOG};
 use crate::types::cast::Method;
-use crate::types::{Datum, Oid, aggregate, cast, function, operator, table};
+use crate::types::{Datum, Oid, aggregate, cast, function, operator, table, window};
 use base::Result;
 
 const INTERNAL_LANGUAGE: Oid = Oid(12);
@@ -112,6 +112,21 @@ pub(super) fn functions(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
                 result: row.result,
                 kind: b'a',
                 strict: false,
+                set: false,
+                volatility: b'i',
+            },
+        );
+    }
+    for row in window::TABLE {
+        routine(
+            rows,
+            &Routine {
+                oid: row.oid,
+                name: row.name,
+                args: row.args,
+                result: row.result,
+                kind: b'w',
+                strict: !row.args.is_empty() && row.args.len() < 3,
                 set: false,
                 volatility: b'i',
             },

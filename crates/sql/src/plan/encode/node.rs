@@ -5,12 +5,12 @@ use super::super::program::{Code, Step};
 use super::super::record::{
     Aggregate, AggregateRecord, Append, CommonScan, Distinct, Filter, FunctionScan, HashJoin, IndexScan, Limit,
     LockRecord, LockRows, Materialize, NestedLoop, Nothing, Once, Project, SeqScan, SetOperation, Sort, Values,
-    ViewScan,
+    ViewScan, WindowAgg, WindowRecord,
 };
 use super::super::tree::{self, Key, Node};
 use super::modification::{index_key, storage};
 use super::{Columns, DEPTH_MAX, Encoder, columns_in, flags};
-use crate::bind::tree::{Column, Expr, ExprKind, ROW_ID, RelationId, Source, TABLE_OID};
+use crate::bind::tree::{Column, Expr, ExprKind, FrameEnd, ROW_ID, RelationId, Source, TABLE_OID, WindowFunction};
 use crate::catalog::definition::{Rows, TableDef};
 use crate::parser::ast::{LockStrength, LockWait};
 use crate::types::{Kind, table};
@@ -152,6 +152,7 @@ impl Encoder<'_> {
                 Limit { child, count, offset }.write(&mut self.plan, state)
             }
             Node::Aggregate { child, grouping } => self.aggregate(child, grouping, needed, state)?,
+            Node::Window { child, window } => self.window(child, window, needed, state)?,
             Node::Distinct { child, keys } => {
                 let (child, keys) = self.keyed(child, keys, needed)?;
                 let buffer = self.new_buffer();
@@ -543,6 +544,65 @@ impl Encoder<'_> {
             aggregates: self.plan.list(&aggregates).0,
             grouped: u32::from(grouping.grouped),
             buffer: self.new_buffer(),
+        };
+        Ok(record.write(&mut self.plan, state))
+    }
+
+    pub(super) fn window(&mut self, child: &Node, window: &tree::Window, needed: &Columns, state: u32) -> Result<At> {
+        let above: Columns = needed.iter().filter(|column| column.relation != window.relation).copied().collect();
+        let mut read = above.clone();
+        window.partition.iter().for_each(|(expr, _)| columns_in(expr, &self.tree.subplans, &mut read));
+        window.order.iter().for_each(|key| columns_in(&key.expr, &self.tree.subplans, &mut read));
+        for call in &window.calls {
+            self.reads(&call.arguments, &mut read);
+            call.filter.iter().for_each(|expr| columns_in(expr, &self.tree.subplans, &mut read));
+        }
+        let child_at = self.node(child, &read)?.0;
+        let mut order = Vec::with_capacity(window.order.len() * 3);
+        for key in &window.order {
+            let ExprKind::Column(column) = key.expr.kind else {
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a sort key is no column"));
+            };
+            let direction = u32::from(key.descending) + 2 * u32::from(key.nulls_first);
+            order.extend([u32::from(self.register(column)?), key.kind as u32, direction]);
+        }
+        let mut functions = Vec::with_capacity(window.calls.len());
+        for (index, call) in window.calls.iter().enumerate() {
+            let column = Column { relation: window.relation, column: index as u16 };
+            if !needed.contains(&column) {
+                continue;
+            }
+            let (op, aggregate, argument) = match call.function {
+                WindowFunction::Window(op) => (op as u32, 0, 0),
+                WindowFunction::Aggregate(call) => (WindowRecord::AGGREGATE, call.op as u32, call.argument.0),
+            };
+            let record = WindowRecord {
+                op,
+                aggregate,
+                argument,
+                arguments: self.values(&call.arguments)?,
+                count: call.arguments.len() as u32,
+                filter: call.filter.as_ref().map_or(Ok(0), |filter| self.program(filter))?,
+                register: self.register(column)?.into(),
+            };
+            functions.push(record.write(&mut self.plan).0);
+        }
+        let frame = &window.frame;
+        let offset = |encoder: &mut Self, end: &FrameEnd| end.offset().map_or(Ok(0), |expr| encoder.program(expr));
+        let record = WindowAgg {
+            child: child_at,
+            partition: self.key_list(&window.partition)?,
+            order: self.plan.list(&order).0,
+            saved: self.saved(child, &above)?,
+            functions: self.plan.list(&functions).0,
+            frame: frame.mode as u32
+                | tree::frame_end(&frame.start) << 8
+                | tree::frame_end(&frame.end) << 16
+                | (frame.exclude as u32) << 24,
+            start: offset(self, &frame.start)?,
+            end: offset(self, &frame.end)?,
+            buffer: self.new_buffer(),
+            results: self.new_buffer(),
         };
         Ok(record.write(&mut self.plan, state))
     }

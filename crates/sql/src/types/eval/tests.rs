@@ -47,6 +47,7 @@ fn run<'a>(call: Call, name: &str, args: &[(Oid, &str)], ctx: &mut EvalCtx<'a>) 
                 return Ok((target, value));
             }
             Callable::Aggregate(resolved) => panic!("{} is an aggregate", resolved.row.name),
+            Callable::Window(resolved) => panic!("{} is a window function", resolved.row.name),
         },
         Cast => {
             let target = match name.strip_suffix("[]") {

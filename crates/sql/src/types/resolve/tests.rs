@@ -20,6 +20,7 @@ fn function(name: &str, actual: &[Oid]) -> String {
     match resolve_function(name, actual) {
         Ok(Callable::Function(resolved)) => signature(&resolved.args, resolved.result),
         Ok(Callable::Aggregate(resolved)) => format!("aggregate {}", signature(&resolved.args, resolved.result)),
+        Ok(Callable::Window(resolved)) => format!("window {}", signature(&resolved.args, resolved.result)),
         Ok(Callable::Cast(target, _)) => format!("cast to {}", show(target)),
         Err(error) => format!("{} {}", error.sqlstate(), error.message()),
     }
