@@ -1051,10 +1051,12 @@ impl Binder<'_> {
 
     /// Binds a query inside an expression.
     fn subquery(&mut self, query: &ast::Query<'_>, scope: &Scope<'_>, clause: Clause) -> Result<Query> {
+        self.places.push("a subquery");
         let level = Level { clause, relations: scope.namespace.relations(), grouping: self.grouping.take() };
         self.around.push(level);
         let bound = self.query(query, Some(scope), true);
         self.grouping = self.around.pop().and_then(|level| level.grouping);
+        self.places.pop();
         bound
     }
 

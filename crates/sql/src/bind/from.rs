@@ -195,7 +195,15 @@ impl Binder<'_> {
         before: &Namespace,
         parent: Option<&Scope<'_>>,
     ) -> Result<(From, Namespace)> {
+        let places = self.places.len();
+        if matches!(join.kind, JoinKind::Right | JoinKind::Full) {
+            self.places.push("an outer join");
+        }
         let (left, mut left_offers) = self.one_item(&join.left, before, parent)?;
+        self.places.truncate(places);
+        if matches!(join.kind, JoinKind::Left | JoinKind::Full) {
+            self.places.push("an outer join");
+        }
         let (right, right_offers) = if looks_left(&join.right) {
             let mut visible = before.clone();
             visible.append(left_offers.clone())?;
@@ -203,6 +211,7 @@ impl Binder<'_> {
         } else {
             self.one_item(&join.right, &Namespace::default(), parent)?
         };
+        self.places.truncate(places);
         let using: Vec<Name<'_>> = match join.condition {
             JoinCondition::Using(names) => names.to_vec(),
             JoinCondition::Natural => {
@@ -317,6 +326,11 @@ impl Binder<'_> {
         let Some(index) = self.commons.iter().rposition(|common| common.name == name.text) else {
             return Ok(None);
         };
+        if let Some(source) = self.reference_within(index, name)? {
+            let known = &self.commons[index];
+            let relation = Relation { name: known.name.clone(), columns: known.columns.clone(), source };
+            return self.relation(relation, name.at).map(Some);
+        }
         let common = self.commons[index].number;
         let (relation_columns, common_name) = {
             let known = &self.commons[index];
@@ -324,6 +338,9 @@ impl Binder<'_> {
         };
         let source = Source::Common(common);
         self.bound.commons[usize::from(common)].references += 1;
+        if self.bound.commons[usize::from(common)].dependent {
+            self.depended.push(None);
+        }
         self.relation(Relation { name: common_name, columns: relation_columns, source }, name.at).map(Some)
     }
 

@@ -214,6 +214,15 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// The same in a common table that reads columns around it, each time that it is referred to.
+    fn in_common(&mut self, number: u16, visit: &mut Visit<'_>) -> Result<()> {
+        let common = &mut self.bound.commons[usize::from(number)];
+        let Some(mut query) = common.query.take_if(|_| common.dependent) else { return Ok(()) };
+        let done = self.in_query(&mut query, visit);
+        self.bound.commons[usize::from(number)].query = Some(query);
+        done
+    }
+
     fn in_from(&mut self, from: &mut From, visit: &mut Visit<'_>) -> Result<()> {
         match from {
             From::Relation(relation) => {
@@ -222,6 +231,7 @@ impl Binder<'_> {
                 let done = match &mut source {
                     Source::Query(query) => self.in_query(query, visit),
                     Source::Function { call, .. } => visit(self, call),
+                    Source::Common(number) => self.in_common(*number, visit),
                     _ => Ok(()),
                 };
                 self.bound.relations[at].source = source;

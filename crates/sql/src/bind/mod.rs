@@ -5,7 +5,7 @@
 //! | [`tree`] | the bound statement |
 //! | [`scope`] | where names are looked up |
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
-//! | [`query`], [`from`], [`grouping`], [`window`] | queries |
+//! | [`query`], [`from`], `recursive`, [`grouping`], [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
 //! | [`walk`], [`same`] | going over bound statements, comparing their expressions |
 //!
@@ -22,6 +22,7 @@ pub mod grouping;
 pub mod modify;
 pub mod name;
 pub mod query;
+mod recursive;
 pub mod same;
 pub mod scope;
 pub mod tree;
@@ -55,6 +56,10 @@ pub struct Binder<'b> {
     /// The queries around the one that is being bound, from the outermost: those in whose expressions it stands.
     around: Vec<Level>,
     commons: Vec<KnownCommon>,
+    /// Where a recursive query cannot be referred to: the places around the one at hand, from the outermost.
+    places: Vec<&'static str>,
+    /// The recursions that were referred to, and none for each common table that depends on what is around it.
+    depended: Vec<Option<u16>>,
     noted: BTreeMap<Column, u32>,
     needs_literals: bool,
 }
@@ -65,6 +70,7 @@ struct KnownCommon {
     name: String,
     number: u16,
     columns: Vec<(String, Type)>,
+    standing: recursive::Standing,
 }
 
 /// What a statement is bound with.
@@ -111,6 +117,8 @@ impl<'b> Binder<'b> {
             grouping: None,
             around: Vec::new(),
             commons: Vec::new(),
+            places: Vec::new(),
+            depended: Vec::new(),
             noted: BTreeMap::new(),
             needs_literals: false,
         }

@@ -30,7 +30,7 @@ const ROW_ID_TYPE: Type = Type::plain(Oid::INT8);
 impl Binder<'_> {
     /// Binds an `INSERT`.
     pub(super) fn insert(&mut self, insert: &ast::Insert<'_>) -> Result<Modification> {
-        self.with(insert.with, false, None)?;
+        self.with(insert.with, insert.recursive, None)?;
         let (relation, table) = self.target(insert.table, insert.alias, "insert into")?;
         let columns = self.insert_columns(insert, &table)?;
         let query = match insert.source {
@@ -59,7 +59,7 @@ impl Binder<'_> {
 
     /// Binds an `UPDATE`.
     pub(super) fn update(&mut self, update: &ast::Update<'_>) -> Result<Modification> {
-        self.with(update.with, false, None)?;
+        self.with(update.with, update.recursive, None)?;
         let (relation, table) = self.target(update.table, update.alias, "update")?;
         let mut namespace = self.named(relation, relation, None);
         let (mut from, offers) = self.from(update.from, None)?;
@@ -92,7 +92,7 @@ impl Binder<'_> {
 
     /// Binds a `DELETE`.
     pub(super) fn delete(&mut self, delete: &ast::Delete<'_>) -> Result<Modification> {
-        self.with(delete.with, false, None)?;
+        self.with(delete.with, delete.recursive, None)?;
         let (relation, table) = self.target(delete.table, delete.alias, "delete from")?;
         let mut namespace = self.named(relation, relation, None);
         let (mut from, offers) = self.from(delete.using, None)?;

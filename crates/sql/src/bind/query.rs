@@ -4,13 +4,13 @@
 //! 1. `ORDER BY` looks among the results first, `GROUP BY` among the columns of `FROM` first: SQL's two rules.
 //! 2. What is sorted by and not shown is a target behind the shown ones.
 
+use super::Binder;
 use super::expr::Clause;
 use super::grouping::{Collected, Rewriting};
 use super::scope::{Namespace, Scope};
 use super::tree::{
     Body, Expr, ExprKind, From, Grouping, Query, Relation, RelationId, RowLock, Select, SortKey, Source, Target,
 };
-use super::{Binder, KnownCommon};
 use crate::parser::ast::{self, Distinct, SelectItem, SetOperation, SortItem};
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
@@ -96,7 +96,7 @@ impl Binder<'_> {
     }
 
     /// A query around a body that is no `SELECT`: only the results can be named in `ORDER BY`.
-    fn finish_outer(
+    pub(super) fn finish_outer(
         &mut self,
         query: &ast::Query<'_>,
         body: Body,
@@ -140,69 +140,6 @@ impl Binder<'_> {
             _ => None,
         };
         Ok((limit, offset))
-    }
-
-    // ---- WITH
-
-    /// Binds common tables; they are known until the caller forgets them.
-    pub(super) fn with(
-        &mut self,
-        tables: &[ast::CommonTable<'_>],
-        recursive: bool,
-        parent: Option<&Scope<'_>>,
-    ) -> Result<()> {
-        for (index, table) in tables.iter().enumerate() {
-            if recursive {
-                return Err(self.unsupported("WITH RECURSIVE", table.name.at));
-            }
-            if tables[..index].iter().any(|other| other.name.text == table.name.text) {
-                let message = format!("WITH query name \"{}\" specified more than once", table.name.text);
-                return Err(Error::statement(sqlstate::DUPLICATE_ALIAS, message).at(self.position(table.name.at)));
-            }
-            let ast::Statement::Query(query) = table.statement else {
-                return Err(self.unsupported("a statement that changes rows in WITH", table.name.at));
-            };
-            let first = self.bound.relations.len() as RelationId;
-            let grouping = self.grouping.take();
-            let query = self.query(query, parent, true);
-            self.grouping = grouping;
-            let query = query?;
-            let mut columns = self.bound.relations[query.output as usize].columns.clone();
-            columns.truncate(query.visible);
-            if table.columns.len() > columns.len() {
-                let message = format!(
-                    "WITH query \"{}\" has {} columns available but {} columns specified",
-                    table.name.text,
-                    columns.len(),
-                    table.columns.len()
-                );
-                return Err(
-                    Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(table.name.at))
-                );
-            }
-            for ((name, _), new) in columns.iter_mut().zip(table.columns) {
-                *name = new.text.to_owned();
-            }
-            if self.looks_out(&query, first) {
-                return Err(self.unsupported("a WITH query that refers to a query around it", table.name.at));
-            }
-            let number = self.bound.commons.len() as u16;
-            self.bound.commons.push(super::tree::Common {
-                name: table.name.text.to_owned(),
-                query: Some(Box::new(query)),
-                references: 0,
-                materialized: table.materialized,
-            });
-            self.commons.push(KnownCommon { name: table.name.text.to_owned(), number, columns });
-        }
-        Ok(())
-    }
-
-    /// Does a query refer to relations that were there before it was bound?
-    fn looks_out(&self, query: &Query, first: RelationId) -> bool {
-        let mut columns = std::collections::BTreeSet::new();
-        self.bound.columns_of(query, &mut columns);
-        columns.iter().any(|column| column.relation < first)
     }
 
     // ---- VALUES and operations on sets
@@ -252,26 +189,35 @@ impl Binder<'_> {
         at: u32,
         parent: Option<&Scope<'_>>,
     ) -> Result<(Body, Vec<Target>)> {
+        let mut queries = Vec::with_capacity(operands.len());
+        for (index, operand) in operands.iter().enumerate() {
+            let places = self.places.len();
+            match operation {
+                SetOperation::Intersect if all => self.places.push("INTERSECT"),
+                SetOperation::Except if all || index > 0 => self.places.push("EXCEPT"),
+                _ => {}
+            }
+            let query = self.query(&operand_query(*operand, at), parent, false);
+            self.places.truncate(places);
+            queries.push(query?);
+        }
+        self.combine(operation, all, queries, at, None)
+    }
+
+    /// Makes one query's body of operands. `recursion` is the number and name of the one that the second operand reads.
+    pub(super) fn combine(
+        &mut self,
+        operation: SetOperation,
+        all: bool,
+        mut queries: Vec<Query>,
+        at: u32,
+        recursion: Option<(u16, &str)>,
+    ) -> Result<(Body, Vec<Target>)> {
         let word = match operation {
             SetOperation::Union => "UNION",
             SetOperation::Intersect => "INTERSECT",
             SetOperation::Except => "EXCEPT",
         };
-        let mut queries = Vec::with_capacity(operands.len());
-        for operand in operands {
-            let query = ast::Query {
-                with: &[],
-                recursive: false,
-                body: *operand,
-                order_by: &[],
-                limit: None,
-                offset: None,
-                locking: &[],
-                at,
-                height: 0,
-            };
-            queries.push(self.query(&query, parent, false)?);
-        }
         let width = queries.first().map_or(0, |query| query.visible);
         if queries.iter().any(|query| query.visible != width) {
             let message = format!("each {word} query must have the same number of columns");
@@ -284,7 +230,14 @@ impl Binder<'_> {
             let oid = crate::types::resolve::common_type(&oids, word).map_err(|error| error.at(self.position(at)))?;
             let modifiers: Vec<i32> = queries.iter().map(|query| query.targets[column].expr.ty.typmod).collect();
             let same = oids.iter().all(|&other| other == oid) && modifiers.windows(2).all(|pair| pair[0] == pair[1]);
-            types.push(Type { oid, typmod: if same { modifiers[0] } else { -1 } });
+            let ty = Type { oid, typmod: if same { modifiers[0] } else { -1 } };
+            if let Some((_, name)) = recursion
+                && let Some(first) = queries.first().map(|query| query.targets[column].expr.ty)
+                && first != ty
+            {
+                return Err(self.other_type_in_recursion(name, column, first, ty));
+            }
+            types.push(ty);
         }
         for query in &mut queries {
             self.coerce_targets(query, &types, Context::Implicit, at)?;
@@ -295,7 +248,8 @@ impl Binder<'_> {
         };
         let relation = self.relation(Relation { name: String::new(), columns, source: Source::Computed }, at)?;
         targets.extend(self.forwarded(relation, width));
-        Ok((Body::Operation { operation, all, operands: queries, relation }, targets))
+        let recursion = recursion.map(|(number, _)| number);
+        Ok((Body::Operation { operation, all, operands: queries, relation, recursion }, targets))
     }
 
     /// Casts a query's results to types.
@@ -445,6 +399,7 @@ impl Binder<'_> {
         let mut grouping = None;
         if grouped || !collected.is_empty() || select.having.is_some() {
             let below = self.bound.relations_of(&from);
+            self.refuse_aggregates_in_recursion(&below, !collected.is_empty(), select.at)?;
             let mut rewriting = Rewriting { relation, keys, below, inside: 0 };
             for target in &mut targets {
                 self.rewrite(&mut target.expr, &mut rewriting)?;
@@ -725,6 +680,21 @@ impl Binder<'_> {
 fn sort_key(item: &SortItem<'_>, target: usize) -> SortKey {
     let nulls_first = item.nulls_first.unwrap_or(item.descending);
     SortKey { target: target as u16, descending: item.descending, nulls_first }
+}
+
+/// An operand as a query of its own.
+pub(super) fn operand_query(body: ast::Body<'_>, at: u32) -> ast::Query<'_> {
+    ast::Query {
+        with: &[],
+        recursive: false,
+        body,
+        order_by: &[],
+        limit: None,
+        offset: None,
+        locking: &[],
+        at,
+        height: 0,
+    }
 }
 
 /// Takes a condition apart into those that must all be true.

@@ -140,16 +140,19 @@ impl Same<'_> {
                     && left.iter().zip(right).all(|(left, right)| self.pairs(left.iter(), right.iter()))
             }
             (
-                Body::Operation { operation, all, operands, relation },
+                Body::Operation { operation, all, operands, relation, recursion },
                 Body::Operation {
                     operation: other_operation,
                     all: other_all,
                     operands: others,
                     relation: other_relation,
+                    recursion: other_recursion,
                 },
             ) => {
                 self.relations.push((*relation, *other_relation));
-                operation == other_operation
+                recursion.is_none()
+                    && other_recursion.is_none()
+                    && operation == other_operation
                     && all == other_all
                     && operands.len() == others.len()
                     && operands.iter().zip(others).all(|(left, right)| self.query(left, right))

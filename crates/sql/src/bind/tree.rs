@@ -21,6 +21,7 @@ use crate::types::function::Volatility;
 use crate::types::op::Op;
 use crate::types::window::WindowOp;
 use crate::types::{Kind, Oid, Type};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A relation's number.
@@ -141,6 +142,8 @@ pub struct Bound {
     pub subplans: Vec<Subplan>,
     /// Common tables that are computed once, by number.
     pub commons: Vec<Common>,
+    /// The names of recursive queries, by number.
+    pub recursions: Vec<String>,
     /// How many values are shared by [`ExprKind::Let`].
     pub shared: u16,
     /// False if the plan holds something that is of one execution only.
@@ -182,6 +185,8 @@ pub enum Source {
     },
     /// A common table that is computed once.
     Common(u16),
+    /// The rows that the last round of a recursive query has found, by the recursion's number.
+    Working(u16),
     /// Nothing of its own: the result of grouping or of an operation on sets.
     Computed,
 }
@@ -244,6 +249,12 @@ pub struct Common {
     pub references: u32,
     /// `MATERIALIZED` or `NOT MATERIALIZED`, if it was said.
     pub materialized: Option<bool>,
+    /// The first relation that was bound with the query: those before are of queries around it.
+    pub first: RelationId,
+    /// It reads columns of queries around it, or rows of a round of a recursion, and is computed again when these are others.
+    pub dependent: bool,
+    /// Columns of queries around it that it reads; known when the query has been taken.
+    pub free: BTreeSet<Column>,
 }
 
 /// A query.
@@ -286,6 +297,8 @@ pub enum Body {
         operands: Vec<Query>,
         /// The relation that has their columns in common.
         relation: RelationId,
+        /// The number of the recursion, if the second operand reads what has been found: it is computed until nothing is new.
+        recursion: Option<u16>,
     },
 }
 

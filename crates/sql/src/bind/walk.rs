@@ -67,6 +67,7 @@ impl Bound {
             From::Relation(relation) => match self.relations.get(*relation as usize).map(|found| &found.source) {
                 Some(Source::Query(query)) => self.columns_of(query, columns),
                 Some(Source::Function { call, .. }) => self.columns_in(call, columns),
+                Some(Source::Common(number)) => self.columns_of_common(*number, columns),
                 _ => {}
             },
             From::Join(join) => {
@@ -76,6 +77,17 @@ impl Bound {
                 self.columns_of_from(&join.left, columns);
                 self.columns_of_from(&join.right, columns);
             }
+        }
+    }
+
+    /// Adds the columns of queries around it that a common table reads.
+    pub fn columns_of_common(&self, number: u16, columns: &mut BTreeSet<Column>) {
+        let Some(common) = self.commons.get(usize::from(number)).filter(|common| common.dependent) else { return };
+        columns.extend(&common.free);
+        if let Some(query) = &common.query {
+            let mut read = BTreeSet::new();
+            self.columns_of(query, &mut read);
+            columns.extend(read.into_iter().filter(|column| column.relation < common.first));
         }
     }
 

@@ -61,7 +61,7 @@ impl Exec<'_> {
                         self.put(node, State::Done);
                         return Ok(false);
                     }
-                    self.rewind(inner)?;
+                    self.again(inner)?;
                     false
                 }
             };

@@ -12,6 +12,7 @@
 //! | [`access`] | what stored tables are read and written with |
 //! | [`around`] | session, catalog, time |
 //! | [`store`] | rows that are kept |
+//! | [`recursive`] | recursive queries, common tables |
 //! | [`scan`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
@@ -31,6 +32,7 @@ pub mod eval;
 pub mod join;
 pub mod lock;
 pub mod modify;
+pub mod recursive;
 pub mod reference;
 pub mod scan;
 pub mod set;
@@ -114,6 +116,10 @@ enum State {
     Hash(Box<join::HashState>),
     /// Rows that are kept.
     Rows(Box<store::Rows>),
+    /// Rows of a common table.
+    Common(Box<recursive::CommonState>),
+    /// A recursion.
+    Recursion(Box<recursive::RecursionState>),
     /// Keys that were seen.
     Seen(Box<store::KeySet>),
     /// Rows of an operation on sets.
@@ -253,6 +259,8 @@ impl<'e> Exec<'e> {
             NodeKind::SetOperation => self.set_operation(node),
             NodeKind::Materialize => self.materialize(node),
             NodeKind::CommonScan => self.common_scan(node),
+            NodeKind::Recursion => self.recursion(node),
+            NodeKind::WorkScan => self.work_scan(node),
             NodeKind::SeqScan => self.seq_scan(node),
             NodeKind::IndexScan => self.index_scan(node),
             NodeKind::LockRows => self.lock_rows(node),
@@ -265,14 +273,15 @@ impl<'e> Exec<'e> {
         let bytes = self.plan.bytes;
         let Some(kind) = NodeKind::from_word(bytes.word(node.0)) else { return Ok(()) };
         match kind {
-            // What is kept stays: nothing below depends on the rows that made it begin again.
             NodeKind::Materialize => {
-                let index = self.state_of(node);
-                if let State::Rows(rows) = &mut self.states[index] {
-                    rows.restart();
+                let record = crate::plan::record::Materialize::read(bytes, node);
+                if record.constant != 0 {
+                    return self.again(node);
                 }
-                return Ok(());
+                self.rewind(At(record.child))?;
             }
+            NodeKind::CommonScan => self.rewind_common(node)?,
+            NodeKind::Recursion => self.rewind_recursion(node)?,
             NodeKind::SeqScan | NodeKind::IndexScan => {
                 let index = self.state_of(node);
                 match &mut self.states[index] {
@@ -310,9 +319,21 @@ impl<'e> Exec<'e> {
             | NodeKind::Values
             | NodeKind::FunctionScan
             | NodeKind::ViewScan
-            | NodeKind::CommonScan => {}
+            | NodeKind::WorkScan => {}
         }
         self.put(node, State::New);
+        Ok(())
+    }
+
+    /// Makes the inner node of a loop begin again. Rows that it keeps stay: the loop's rows are not what they depend on.
+    fn again(&mut self, node: At) -> Result<()> {
+        if NodeKind::from_word(self.plan.bytes.word(node.0)) != Some(NodeKind::Materialize) {
+            return self.rewind(node);
+        }
+        let index = self.state_of(node);
+        if let State::Rows(rows) = &mut self.states[index] {
+            rows.restart();
+        }
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Where rows come from: expressions, functions, views, common tables; and what passes them on.
+//! Where rows come from: expressions, functions, views; and what passes them on.
 
 use super::store::Rows;
 use super::value::Value;
@@ -6,9 +6,7 @@ use super::{Exec, State};
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::plan::blob::At;
 use crate::plan::number;
-use crate::plan::record::{
-    CommonRecord, CommonScan, Filter, FunctionScan, Materialize, Once, Project, Values, ViewScan,
-};
+use crate::plan::record::{Filter, FunctionScan, Materialize, Once, Project, Values, ViewScan};
 use crate::types::array::Array;
 use crate::types::op::Op;
 use crate::types::{Datum, Oid};
@@ -262,47 +260,6 @@ impl Exec<'_> {
         }
         self.put(node, State::Rows(rows));
         Ok(found)
-    }
-
-    pub(super) fn common_scan(&mut self, node: At) -> Result<bool> {
-        let bytes = self.plan.bytes;
-        let record = CommonScan::read(bytes, node);
-        let common = CommonRecord::read(bytes, At(bytes.list(self.commons).get(record.common as usize)));
-        let index = common.state as usize;
-        if !matches!(self.states[index], State::Rows(_)) {
-            let registers = bytes.list(At(common.columns));
-            let mut rows = Rows::new(registers.len());
-            while self.next(At(common.root))? {
-                self.breath()?;
-                self.save(&mut rows, registers, common.buffer)?;
-            }
-            self.states[index] = State::Rows(Box::new(rows));
-        }
-        let mut at = match self.take(node) {
-            State::At(at) => at as usize,
-            _ => 0,
-        };
-        let pairs = bytes.list(At(record.columns));
-        loop {
-            {
-                let State::Rows(rows) = &self.states[index] else { return Ok(false) };
-                if at >= rows.count {
-                    break;
-                }
-                let row = rows.row(at);
-                for [column, register] in pairs.groups::<2>() {
-                    self.registers[register as usize] = row[column as usize];
-                }
-            }
-            at += 1;
-            self.breath()?;
-            if self.holds(record.filter)? {
-                self.put(node, State::At(at as u64));
-                return Ok(true);
-            }
-        }
-        self.put(node, State::At(at as u64));
-        Ok(false)
     }
 
     /// Registers as values on their own.

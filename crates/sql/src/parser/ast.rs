@@ -622,6 +622,8 @@ pub enum Statement<'a> {
 pub struct Insert<'a> {
     /// `WITH`
     pub with: &'a [CommonTable<'a>],
+    /// `WITH RECURSIVE`
+    pub recursive: bool,
     /// The table.
     pub table: Path<'a>,
     /// Its alias.
@@ -671,6 +673,8 @@ pub struct Assignment<'a> {
 pub struct Update<'a> {
     /// `WITH`
     pub with: &'a [CommonTable<'a>],
+    /// `WITH RECURSIVE`
+    pub recursive: bool,
     /// The table.
     pub table: Path<'a>,
     /// Its alias.
@@ -692,6 +696,8 @@ pub struct Update<'a> {
 pub struct Delete<'a> {
     /// `WITH`
     pub with: &'a [CommonTable<'a>],
+    /// `WITH RECURSIVE`
+    pub recursive: bool,
     /// The table.
     pub table: Path<'a>,
     /// Its alias.

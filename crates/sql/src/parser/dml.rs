@@ -9,16 +9,16 @@ use base::Result;
 
 impl<'t, 'a> Parser<'t, 'a> {
     /// A statement that changes rows, after its `WITH`.
-    pub(super) fn modification(&mut self, with: &'a [CommonTable<'a>]) -> Result<Statement<'a>> {
+    pub(super) fn modification(&mut self, with: &'a [CommonTable<'a>], recursive: bool) -> Result<Statement<'a>> {
         let at = self.at()?;
         if self.eat(kw!("insert"))? {
-            return self.insert(with, at);
+            return self.insert(with, recursive, at);
         }
         if self.eat(kw!("update"))? {
-            return self.update(with, at);
+            return self.update(with, recursive, at);
         }
         if self.eat(kw!("delete"))? {
-            return self.delete(with, at);
+            return self.delete(with, recursive, at);
         }
         if self.is(kw!("merge"))? {
             return Err(self.unsupported("MERGE", at));
@@ -26,7 +26,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         Err(self.unexpected())
     }
 
-    fn insert(&mut self, with: &'a [CommonTable<'a>], at: u32) -> Result<Statement<'a>> {
+    fn insert(&mut self, with: &'a [CommonTable<'a>], recursive: bool, at: u32) -> Result<Statement<'a>> {
         self.expect(kw!("into"))?;
         let table = self.path()?;
         let alias = if self.eat(kw!("as"))? { Some(self.name()?) } else { None };
@@ -41,7 +41,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         let source = if self.eat_all([kw!("default"), kw!("values")])? { None } else { Some(self.query()?) };
         let conflict = if self.is(kw!("on"))? { Some(self.conflict()?) } else { None };
         let returning = self.returning()?;
-        let insert = Insert { with, table, alias, columns, source, conflict, returning, at };
+        let insert = Insert { with, recursive, table, alias, columns, source, conflict, returning, at };
         Ok(Statement::Insert(self.bump.alloc(insert)))
     }
 
@@ -101,24 +101,24 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok((table, None))
     }
 
-    fn update(&mut self, with: &'a [CommonTable<'a>], at: u32) -> Result<Statement<'a>> {
+    fn update(&mut self, with: &'a [CommonTable<'a>], recursive: bool, at: u32) -> Result<Statement<'a>> {
         let (table, alias) = self.target()?;
         self.expect(kw!("set"))?;
         let assignments = self.assignments()?;
         let from = if self.eat(kw!("from"))? { self.items_of_from()? } else { &[] };
         let filter = if self.eat(kw!("where"))? { Some(self.filter()?) } else { None };
         let returning = self.returning()?;
-        let update = Update { with, table, alias, assignments, from, filter, returning, at };
+        let update = Update { with, recursive, table, alias, assignments, from, filter, returning, at };
         Ok(Statement::Update(self.bump.alloc(update)))
     }
 
-    fn delete(&mut self, with: &'a [CommonTable<'a>], at: u32) -> Result<Statement<'a>> {
+    fn delete(&mut self, with: &'a [CommonTable<'a>], recursive: bool, at: u32) -> Result<Statement<'a>> {
         self.expect(kw!("from"))?;
         let (table, alias) = self.target()?;
         let using = if self.eat(kw!("using"))? { self.items_of_from()? } else { &[] };
         let filter = if self.eat(kw!("where"))? { Some(self.filter()?) } else { None };
         let returning = self.returning()?;
-        let delete = Delete { with, table, alias, using, filter, returning, at };
+        let delete = Delete { with, recursive, table, alias, using, filter, returning, at };
         Ok(Statement::Delete(self.bump.alloc(delete)))
     }
 

@@ -175,10 +175,16 @@ impl<'t, 'a> Parser<'t, 'a> {
                 // A `WITH` of its own may lead to another statement than a query.
                 self.with_or_query()?
             } else {
-                self.modification(&[])?
+                self.modification(&[], false)?
             };
             self.ascend();
             self.expect_kind(TokenKind::ParenClose)?;
+            for (word, what) in [(kw!("search"), "SEARCH"), (kw!("cycle"), "CYCLE")] {
+                if self.is(word)? {
+                    let at = self.at()?;
+                    return Err(self.unsupported(what, at));
+                }
+            }
             let statement = self.bump.alloc(statement);
             tables.push(CommonTable { name, columns, statement, materialized });
             if !self.eat_kind(TokenKind::Comma)? {
@@ -195,10 +201,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         let (with, recursive) = self.with()?;
         let word = self.peek()?.keyword;
         if [Some(kw!("insert")), Some(kw!("update")), Some(kw!("delete")), Some(kw!("merge"))].contains(&word) {
-            if recursive {
-                return Err(self.unsupported("WITH RECURSIVE", at));
-            }
-            return self.modification(with);
+            return self.modification(with, recursive);
         }
         Ok(Statement::Query(self.query_after_with(with, recursive, at, tallest)?))
     }

@@ -20,7 +20,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         let utility = match tok.keyword.map_or("", |keyword| keyword.row().word) {
             "select" | "values" | "with" | "table" => return self.with_or_query(),
-            "insert" | "update" | "delete" | "merge" => return self.modification(&[]),
+            "insert" | "update" | "delete" | "merge" => return self.modification(&[], false),
             "begin" | "start" => self.begin()?,
             "commit" | "end" | "rollback" | "abort" => self.finish()?,
             "savepoint" => {
@@ -322,7 +322,7 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// A statement that another one contains: not a utility statement.
     fn plannable(&mut self) -> Result<&'a Statement<'a>> {
-        let statement = if self.starts_query()? { self.with_or_query()? } else { self.modification(&[])? };
+        let statement = if self.starts_query()? { self.with_or_query()? } else { self.modification(&[], false)? };
         Ok(self.bump.alloc(statement))
     }
 

@@ -66,7 +66,7 @@ fn columns(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
 pub(super) struct Planner<'p> {
     pub(super) bound: &'p mut Bound,
     subplans: Vec<Subtree>,
-    commons: Vec<Option<CommonTree>>,
+    pub(super) commons: Vec<Option<CommonTree>>,
     catalog: &'p Catalog<'p>,
 }
 
@@ -118,19 +118,21 @@ impl Planner<'_> {
 
     fn plan_common(&mut self, number: usize) -> Result<()> {
         let common = &mut self.bound.commons[number];
-        let inline = common.references == 1 && common.materialized != Some(true);
-        if common.references == 0 || (inline && common.query.is_some()) {
+        if common.references == 0 || common.is_inlined() {
             return Ok(());
         }
+        let dependent = common.dependent;
         let (Some(query), name) = (common.query.take(), common.name.clone()) else { return Ok(()) };
         let (output, width) = (query.output, query.visible);
         let root = self.query(*query, &Relations::new())?;
-        self.commons[number] = Some(CommonTree { name, root, output, width });
+        let free = self.free(&root);
+        self.bound.commons[number].free.clone_from(&free);
+        self.commons[number] = Some(CommonTree { name, root, output, width, free, dependent });
         Ok(())
     }
 
     /// The columns that a plan reads and does not make.
-    fn free(&self, node: &Node) -> BTreeSet<Column> {
+    pub(super) fn free(&self, node: &Node) -> BTreeSet<Column> {
         let mut used = BTreeSet::new();
         self.uses(node, &mut used);
         let mut produced = Relations::new();
@@ -142,10 +144,15 @@ impl Planner<'_> {
     /// Adds the columns that a plan reads.
     fn uses(&self, node: &Node, used: &mut BTreeSet<Column>) {
         node.exprs(&mut |expr| columns_in(expr, &self.subplans, used));
+        if let Node::CommonScan { common, .. } = node
+            && let Some(common) = &self.commons[usize::from(*common)]
+        {
+            used.extend(&common.free);
+        }
         node.children().into_iter().for_each(|child| self.uses(child, used));
     }
 
-    fn is_volatile(&self, node: &Node) -> bool {
+    pub(super) fn is_volatile(&self, node: &Node) -> bool {
         let mut volatile = false;
         node.exprs(&mut |expr| {
             volatile = volatile
@@ -164,7 +171,7 @@ impl Planner<'_> {
 
     /// Plans a query. `pending` are the relations around it whose rows are not there yet when it is begun, so that it may
     /// not use their columns to look something up.
-    fn query(&mut self, query: Query, pending: &Relations) -> Result<Node> {
+    pub(super) fn query(&mut self, query: Query, pending: &Relations) -> Result<Node> {
         let Query { body, output, targets, visible: _, distinct, order_by, limit, offset, locking } = query;
         let types: Vec<Type> = targets.iter().map(|target| target.expr.ty).collect();
         let result = |index: u16| Expr::column(output, index, types[usize::from(index)]);
@@ -191,8 +198,11 @@ impl Planner<'_> {
                 Node::Project { child: Box::new(child), relation: output, targets }
             }
             Body::Values(rows) => Node::Values { output, rows },
-            Body::Operation { operation, all, operands, relation } => {
-                let child = self.operation(operation, all, operands, relation, pending)?;
+            Body::Operation { operation, all, operands, relation, recursion } => {
+                let child = match recursion {
+                    Some(number) => self.recursion(number, all, operands, relation, pending)?,
+                    None => self.operation(operation, all, operands, relation, pending)?,
+                };
                 let targets = targets.into_iter().map(|target| target.expr).collect();
                 Node::Project { child: Box::new(child), relation: output, targets }
             }
@@ -512,8 +522,9 @@ impl Planner<'_> {
             let inner = self.factor(from, mine, pending)?;
             let inner = match inner {
                 // What costs nothing to do again is not kept.
-                inner @ (Node::Once { .. } | Node::Values { .. } | Node::CommonScan { .. }) => inner,
-                inner => Node::Materialize { child: Box::new(inner) },
+                inner @ (Node::Once { .. } | Node::Values { .. } | Node::WorkScan { .. }) => inner,
+                inner @ Node::CommonScan { .. } if !self.is_open(&inner) => inner,
+                inner => self.materialize(inner),
             };
             return Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition });
         }
@@ -639,7 +650,7 @@ impl Planner<'_> {
             ));
         }
         let inner = match depends.is_empty() {
-            true => Node::Materialize { child: Box::new(inner) },
+            true => self.materialize(inner),
             false => inner,
         };
         Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition })
@@ -669,7 +680,7 @@ impl Planner<'_> {
             Source::Common(number) => {
                 let common = &mut self.bound.commons[usize::from(number)];
                 let name = common.name.clone();
-                if self.commons[usize::from(number)].is_none()
+                if common.is_inlined()
                     && let Some(query) = common.query.take()
                 {
                     // Read once: a subquery under another name.
@@ -681,8 +692,10 @@ impl Planner<'_> {
                     let node = Node::Project { child: Box::new(child), relation, targets };
                     return Ok(filtered(node, filter));
                 }
+                self.plan_common(usize::from(number))?;
                 Ok(Node::CommonScan { relation, alias, common: number, name, filter })
             }
+            Source::Working(number) => Ok(Node::WorkScan { relation, alias, number, filter }),
             Source::Computed => Err(Error::unsupported("a relation that is planned twice")),
         }
     }
@@ -706,6 +719,11 @@ impl Planner<'_> {
             From::Relation(relation) => match &self.bound.relations[*relation as usize].source {
                 Source::Function { call, .. } => columns_in(call, &self.subplans, columns),
                 Source::Query(query) => self.subplans_of_query(query, columns),
+                Source::Common(number) => {
+                    if let Some(query) = &self.bound.commons[usize::from(*number)].query {
+                        self.subplans_of_query(query, columns);
+                    }
+                }
                 _ => {}
             },
         }

@@ -95,7 +95,7 @@ impl Guess<'_> {
             Node::Function { set, filter, .. } => {
                 (if *set { ROWS_UNKNOWN } else { 1.0 } * self.share(filter.iter())).max(1.0)
             }
-            Node::View { filter, .. } | Node::CommonScan { filter, .. } => {
+            Node::View { filter, .. } | Node::CommonScan { filter, .. } | Node::WorkScan { filter, .. } => {
                 (ROWS_UNKNOWN * self.share(filter.iter())).max(1.0)
             }
             Node::SeqScan { table, relation, filter, .. } => self.scanned(table, *relation, filter.iter()),
@@ -129,9 +129,10 @@ impl Guess<'_> {
             Node::Project { child, .. }
             | Node::Sort { child, .. }
             | Node::Window { child, .. }
-            | Node::Materialize { child } => self.rows(child),
+            | Node::Materialize { child, .. } => self.rows(child),
             Node::Append { children, .. } => children.iter().map(|child| self.rows(child)).sum(),
             Node::SetOperation { left, .. } => self.rows(left),
+            Node::Recursion { first, rest, .. } => self.rows(first) + self.rows(rest),
             Node::LockRows(rows) => self.rows(&rows.child),
             Node::Modify(modify) => self.rows(&modify.child),
         }

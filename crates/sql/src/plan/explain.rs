@@ -10,15 +10,8 @@ use crate::types::{Type, io, table, typmod};
 
 /// The lines of a plan.
 pub fn lines(bound: &Bound, tree: &Tree) -> Vec<String> {
-    let mut printer = Printer { bound, tree, lines: Vec::new() };
+    let mut printer = Printer { bound, tree, lines: Vec::new(), commons: true, inset: 0 };
     printer.node(&tree.root, 0, "");
-    for (number, common) in tree.commons.iter().enumerate() {
-        if let Some(common) = common {
-            printer.lines.push(format!("  CTE {}", common.name));
-            printer.node(&common.root, 2, "");
-            debug_assert!(number < tree.commons.len());
-        }
-    }
     printer.lines
 }
 
@@ -26,17 +19,21 @@ struct Printer<'p> {
     bound: &'p Bound,
     tree: &'p Tree,
     lines: Vec<String>,
+    /// Common tables are still to be shown: they come below the first node, before its children.
+    commons: bool,
+    /// How far everything is moved to the right.
+    inset: usize,
 }
 
 impl Printer<'_> {
     fn line(&mut self, depth: usize, text: &str) {
-        let indent = if depth == 0 { 0 } else { depth * 6 - 4 };
+        let indent = if depth == 0 { 0 } else { depth * 6 - 4 } + self.inset;
         let arrow = if depth == 0 { "" } else { "->  " };
         self.lines.push(format!("{}{arrow}{text}", " ".repeat(indent)));
     }
 
     fn note(&mut self, depth: usize, text: &str) {
-        let indent = depth * 6 + 2;
+        let indent = depth * 6 + 2 + self.inset;
         self.lines.push(format!("{}{text}", " ".repeat(indent)));
     }
 
@@ -69,6 +66,18 @@ impl Printer<'_> {
                 self.note(depth, &format!("{word} {}", number + 1));
                 self.node(&subplan.root, depth + 1, "");
             }
+        }
+    }
+
+    fn commons(&mut self, depth: usize) {
+        if !std::mem::replace(&mut self.commons, false) {
+            return;
+        }
+        for common in self.tree.commons.iter().flatten() {
+            self.note(depth, &format!("CTE {}", common.name));
+            self.inset += 2;
+            self.node(&common.root, depth + 1, "");
+            self.inset -= 2;
         }
     }
 
@@ -181,6 +190,12 @@ impl Printer<'_> {
                 let word = if *except { "Except" } else { "Intersect" };
                 self.line(depth, &format!("{prefix}HashSetOp {word}{}", if *all { " All" } else { "" }));
             }
+            Node::Recursion { .. } => self.line(depth, &format!("{prefix}Recursive Union")),
+            Node::WorkScan { alias, filter, number, .. } => {
+                let name = self.bound.recursions.get(usize::from(*number)).map_or("", String::as_str);
+                self.line(depth, &format!("{prefix}{}", Printer::named("WorkTable Scan", name, alias)));
+                self.condition(depth, "Filter", filter);
+            }
             Node::Materialize { .. } => self.line(depth, &format!("{prefix}Materialize")),
             Node::CommonScan { alias, name, filter, .. } => {
                 self.line(depth, &format!("{prefix}{}", Printer::named("CTE Scan", name, alias)));
@@ -199,6 +214,7 @@ impl Printer<'_> {
         if !matches!(node, Node::Modify(_) | Node::LockRows(_)) {
             self.subplans(node, depth);
         }
+        self.commons(depth);
         for child in node.children() {
             self.node(child, depth + 1, "");
         }

@@ -10,6 +10,7 @@
 //! | [`record`] | nodes and other records |
 //! | [`tree`] | the plan as a tree in ordinary memory, which the planner makes and `EXPLAIN` shows |
 //! | [`choose`] | from a bound statement to the tree |
+//! | `recursive` | recursive queries, and what is computed again |
 //! | `window` | from windows to sorts and nodes |
 //! | [`path`], [`cost`] | how a table's rows are found, and how many there may be |
 //! | [`lock`] | how an execution locks the tables |
@@ -32,6 +33,7 @@ pub mod number;
 pub mod path;
 pub mod program;
 pub mod record;
+mod recursive;
 pub mod tree;
 mod window;
 

@@ -306,6 +306,36 @@ records! {
         saved,
         /// Where kept bytes are.
         buffer,
+        /// 1 if the rows are the same whatever is around the query that it is in.
+        constant,
+    }
+    /// Rows of a query that reads its own: those of one node, then those of another one for as long as it finds any.
+    Recursion {
+        /// The first node.
+        first,
+        /// The second node, which is begun again with the rows that were found last.
+        rest,
+        /// Pairs of register and kind: all columns.
+        columns,
+        /// 1 if equal rows are given once.
+        distinct,
+        /// What an execution remembers of the rows that were found last.
+        work,
+        /// Where bytes of rows of one round are kept.
+        even,
+        /// Where those of the next are.
+        odd,
+        /// Where those of all rows are, if equal ones are given once.
+        seen,
+    }
+    /// The rows that the last round of a recursion has found.
+    WorkScan {
+        /// What an execution remembers of them.
+        work,
+        /// Pairs of column and register.
+        columns,
+        /// The condition on each row.
+        filter,
     }
     /// Rows of a common table.
     CommonScan {
@@ -502,6 +532,8 @@ parts! {
         buffer,
         /// The index of what an execution remembers of it.
         state,
+        /// 1 if it is computed again when a query that reads it begins again.
+        dependent,
     }
     /// An aggregate.
     AggregateRecord {

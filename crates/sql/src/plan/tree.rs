@@ -65,6 +65,10 @@ pub struct CommonTree {
     pub output: RelationId,
     /// How many columns it has.
     pub width: usize,
+    /// Columns of queries around it that it reads.
+    pub free: BTreeSet<Column>,
+    /// It is computed again when what is around it has changed.
+    pub dependent: bool,
 }
 
 /// Which rows a join gives.
@@ -192,6 +196,21 @@ pub enum Node {
     },
     Materialize {
         child: Box<Node>,
+        constant: bool,
+    },
+    Recursion {
+        number: u16,
+        relation: RelationId,
+        all: bool,
+        columns: Vec<(Expr, Kind)>,
+        first: Box<Node>,
+        rest: Box<Node>,
+    },
+    WorkScan {
+        relation: RelationId,
+        alias: String,
+        number: u16,
+        filter: Vec<Expr>,
     },
     CommonScan {
         relation: RelationId,
@@ -327,6 +346,7 @@ impl Node {
             | Node::Function { relation, .. }
             | Node::View { relation, .. }
             | Node::SeqScan { relation, .. }
+            | Node::WorkScan { relation, .. }
             | Node::CommonScan { relation, .. } => {
                 relations.insert(*relation);
             }
@@ -341,7 +361,7 @@ impl Node {
             | Node::Sort { child, .. }
             | Node::Limit { child, .. }
             | Node::Distinct { child, .. }
-            | Node::Materialize { child } => child.produced(relations),
+            | Node::Materialize { child, .. } => child.produced(relations),
             Node::LockRows(rows) => rows.child.produced(relations),
             Node::Aggregate { child, grouping } => {
                 relations.insert(grouping.relation);
@@ -359,7 +379,8 @@ impl Node {
                 relations.insert(*relation);
                 children.iter().for_each(|child| child.produced(relations));
             }
-            Node::SetOperation { relation, left, right, .. } => {
+            Node::SetOperation { relation, left, right, .. }
+            | Node::Recursion { relation, first: left, rest: right, .. } => {
                 relations.insert(*relation);
                 left.produced(relations);
                 right.produced(relations);
@@ -384,19 +405,22 @@ impl Node {
             | Node::View { .. }
             | Node::SeqScan { .. }
             | Node::IndexScan(_)
+            | Node::WorkScan { .. }
             | Node::CommonScan { .. } => Vec::new(),
             Node::Filter { child, .. }
             | Node::Project { child, .. }
             | Node::Sort { child, .. }
             | Node::Limit { child, .. }
             | Node::Distinct { child, .. }
-            | Node::Materialize { child }
+            | Node::Materialize { child, .. }
             | Node::Aggregate { child, .. }
             | Node::Window { child, .. } => vec![child],
             Node::LockRows(rows) => vec![&rows.child],
             Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => vec![outer, inner],
             Node::Append { children, .. } => children.iter().collect(),
-            Node::SetOperation { left, right, .. } => vec![left, right],
+            Node::SetOperation { left, right, .. } | Node::Recursion { first: left, rest: right, .. } => {
+                vec![left, right]
+            }
             Node::Modify(modify) => vec![&modify.child],
         }
     }
@@ -409,6 +433,7 @@ impl Node {
             Node::Once { filter }
             | Node::View { filter, .. }
             | Node::SeqScan { filter, .. }
+            | Node::WorkScan { filter, .. }
             | Node::CommonScan { filter, .. } => filter.iter().for_each(visit),
             Node::Values { rows, .. } => rows.iter().flatten().for_each(visit),
             Node::Function { call, filter, .. } => {
@@ -452,7 +477,7 @@ impl Node {
                     call.arguments.iter().chain(&call.filter).for_each(&mut *visit);
                 }
             }
-            Node::Distinct { keys, .. } | Node::SetOperation { keys, .. } => {
+            Node::Distinct { keys, .. } | Node::SetOperation { keys, .. } | Node::Recursion { columns: keys, .. } => {
                 keys.iter().for_each(|(expr, _)| visit(expr));
             }
             Node::Modify(modify) => {

@@ -49,7 +49,8 @@ pub fn encode(bound: &Bound, tree: &Tree) -> Result<Vec<u8>> {
         buffers: 0,
         subplans: BTreeMap::new(),
         subplan_records: Vec::new(),
-        commons: Vec::new(),
+        commons: vec![At::NONE; tree.commons.len()],
+        works: BTreeMap::new(),
         flags: flags::REUSABLE,
         changed_tables: BTreeMap::new(),
         new_row: None,
@@ -72,6 +73,8 @@ struct Encoder<'e> {
     subplans: BTreeMap<u16, u16>,
     subplan_records: Vec<At>,
     commons: Vec<At>,
+    /// For each recursion the index of what is remembered of its last round.
+    works: BTreeMap<u16, u32>,
     flags: u32,
     /// The records of tables whose rows are changed.
     changed_tables: BTreeMap<Oid, At>,
@@ -83,13 +86,11 @@ struct Encoder<'e> {
 
 impl Encoder<'_> {
     fn finish(mut self) -> Result<Vec<u8>> {
+        // Those that read columns of other queries are written where they are read first, when these have registers.
         for (number, common) in self.tree.commons.iter().enumerate() {
-            let at = match common {
-                Some(common) => self.common(common)?,
-                None => At::NONE,
-            };
-            debug_assert_eq!(number, self.commons.len());
-            self.commons.push(at);
+            if let Some(common) = common.as_ref().filter(|common| !common.dependent) {
+                self.commons[number] = self.common(common)?;
+            }
         }
         let needed: Columns = self.tree.columns.iter().map(|(_, column)| *column).collect();
         let root = self.node(&self.tree.root, &needed)?;
@@ -253,6 +254,11 @@ impl Encoder<'_> {
     /// All columns that a subtree reads.
     fn all_reads(&self, node: &Node, needed: &mut Columns) {
         node.exprs(&mut |expr| columns_in(expr, &self.tree.subplans, needed));
+        if let Node::CommonScan { common, .. } = node
+            && let Some(common) = &self.tree.commons[usize::from(*common)]
+        {
+            needed.extend(&common.free);
+        }
         node.children().into_iter().for_each(|child| self.all_reads(child, needed));
     }
 
@@ -270,6 +276,7 @@ impl Encoder<'_> {
             columns: self.plan.list(&registers).0,
             buffer: self.new_buffer(),
             state: self.new_state(),
+            dependent: u32::from(common.dependent),
         };
         Ok(record.write(&mut self.plan))
     }

@@ -4,8 +4,8 @@ use super::super::blob::At;
 use super::super::program::{Code, Step};
 use super::super::record::{
     Aggregate, AggregateRecord, Append, CommonScan, Distinct, Filter, FunctionScan, HashJoin, IndexScan, Limit,
-    LockRecord, LockRows, Materialize, NestedLoop, Nothing, Once, Project, SeqScan, SetOperation, Sort, Values,
-    ViewScan, WindowAgg, WindowRecord,
+    LockRecord, LockRows, Materialize, NestedLoop, Nothing, Once, Project, Recursion, SeqScan, SetOperation, Sort,
+    Values, ViewScan, WindowAgg, WindowRecord, WorkScan,
 };
 use super::super::tree::{self, Key, Node};
 use super::modification::{index_key, storage};
@@ -189,26 +189,66 @@ impl Encoder<'_> {
                 };
                 record.write(&mut self.plan, state)
             }
-            Node::Materialize { child } => {
+            Node::Recursion { number, all, columns, first, rest, .. } => {
+                let mut read = needed.clone();
+                columns.iter().for_each(|(expr, _)| columns_in(expr, &self.tree.subplans, &mut read));
+                // Both children must set the same registers.
+                let columns = self.key_list(columns)?;
+                let work = self.new_state();
+                self.works.insert(*number, work);
+                let record = Recursion {
+                    first: self.node(first, &read)?.0,
+                    rest: self.node(rest, &read)?.0,
+                    columns,
+                    distinct: u32::from(!all),
+                    work,
+                    even: self.new_buffer(),
+                    odd: self.new_buffer(),
+                    seen: self.new_buffer(),
+                };
+                record.write(&mut self.plan, state)
+            }
+            Node::WorkScan { relation, number, filter, .. } => {
+                let Some(&work) = self.works.get(number) else {
+                    return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a recursion is not there"));
+                };
+                let mut read = needed.clone();
+                self.reads(filter, &mut read);
+                let columns = self.pairs(*relation, &read)?;
+                let filter = self.condition(filter)?;
+                WorkScan { work, columns, filter }.write(&mut self.plan, state)
+            }
+            Node::Materialize { child, constant } => {
                 let at = self.node(child, needed)?.0;
                 let saved = self.saved(child, needed)?;
                 let buffer = self.new_buffer();
-                Materialize { child: at, saved, buffer }.write(&mut self.plan, state)
+                Materialize { child: at, saved, buffer, constant: u32::from(*constant) }.write(&mut self.plan, state)
             }
             Node::CommonScan { relation, common, filter, .. } => {
+                let tree = self.tree;
+                if let Some(tree) = &tree.commons[usize::from(*common)]
+                    && self.commons[usize::from(*common)] == At::NONE
+                {
+                    self.commons[usize::from(*common)] = self.common(tree)?;
+                }
                 let mut read = needed.clone();
                 self.reads(filter, &mut read);
-                let mut pairs = Vec::new();
-                for column in read.iter().filter(|column| column.relation == *relation) {
-                    pairs.extend([u32::from(column.column), u32::from(self.register(*column)?)]);
-                }
-                let columns = self.plan.list(&pairs).0;
+                let columns = self.pairs(*relation, &read)?;
                 let filter = self.condition(filter)?;
                 CommonScan { common: (*common).into(), columns, filter }.write(&mut self.plan, state)
             }
             Node::LockRows(rows) => self.lock_rows(rows, needed, state)?,
             Node::Modify(modify) => self.modify(modify, needed, state)?,
         })
+    }
+
+    /// Pairs of column and register for rows that are kept.
+    fn pairs(&mut self, relation: RelationId, read: &Columns) -> Result<u32> {
+        let mut pairs = Vec::new();
+        for column in read.iter().filter(|column| column.relation == relation) {
+            pairs.extend([u32::from(column.column), u32::from(self.register(*column)?)]);
+        }
+        Ok(self.plan.list(&pairs).0)
     }
 
     fn lock_rows(&mut self, rows: &tree::LockRows, needed: &Columns, state: u32) -> Result<At> {
