@@ -336,6 +336,7 @@ impl Binder<'_> {
             let known = &self.commons[index];
             (known.columns.clone(), known.name.clone())
         };
+        self.has_rows(common, name)?;
         let source = Source::Common(common);
         self.bound.commons[usize::from(common)].references += 1;
         if self.bound.commons[usize::from(common)].dependent {

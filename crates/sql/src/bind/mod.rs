@@ -56,6 +56,8 @@ pub struct Binder<'b> {
     /// The queries around the one that is being bound, from the outermost: those in whose expressions it stands.
     around: Vec<Level>,
     commons: Vec<KnownCommon>,
+    /// The next `WITH` is the statement's own.
+    outermost: bool,
     /// Where a recursive query cannot be referred to: the places around the one at hand, from the outermost.
     places: Vec<&'static str>,
     /// The recursions that were referred to, and none for each common table that depends on what is around it.
@@ -117,6 +119,7 @@ impl<'b> Binder<'b> {
             grouping: None,
             around: Vec::new(),
             commons: Vec::new(),
+            outermost: true,
             places: Vec::new(),
             depended: Vec::new(),
             noted: BTreeMap::new(),

@@ -53,6 +53,7 @@ impl Binder<'_> {
                 return Err(Error::statement(sqlstate::DUPLICATE_ALIAS, message).at(self.position(table.name.at)));
             }
         }
+        let outermost = std::mem::replace(&mut self.outermost, false);
         let start = self.commons.len();
         let known = if recursive { tables } else { &[] };
         self.commons.extend(known.iter().map(|table| KnownCommon {
@@ -63,7 +64,12 @@ impl Binder<'_> {
         }));
         for (index, table) in tables.iter().enumerate() {
             let ast::Statement::Query(query) = table.statement else {
-                return Err(self.unsupported("a statement that changes rows in WITH", table.name.at));
+                let known = self.modifying(table, outermost, recursive.then_some(start + index))?;
+                match recursive {
+                    true => self.commons[start + index] = known,
+                    false => self.commons.push(known),
+                }
+                continue;
             };
             let first = self.bound.relations.len() as RelationId;
             let (depended, recursions) = (self.depended.len(), self.bound.recursions.len());
@@ -85,6 +91,7 @@ impl Binder<'_> {
             self.bound.commons.push(Common {
                 name: table.name.text.to_owned(),
                 query: Some(Box::new(query)),
+                modification: None,
                 references: 0,
                 materialized: table.materialized,
                 first,
@@ -100,10 +107,67 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Binds a statement that changes rows as a common table, whose rows are those of `RETURNING`.
+    fn modifying(
+        &mut self,
+        table: &ast::CommonTable<'_>,
+        outermost: bool,
+        known: Option<usize>,
+    ) -> Result<KnownCommon> {
+        if !outermost {
+            let message = "WITH clause containing a data-modifying statement must be at the top level";
+            return Err(Error::unsupported(message).at(self.position(table.name.at)));
+        }
+        if let Some(known) = known {
+            self.commons[known].standing = Standing::Formless;
+        }
+        let first = self.bound.relations.len() as RelationId;
+        let commons = self.commons.len();
+        let modification = match table.statement {
+            ast::Statement::Insert(insert) => self.insert(insert)?,
+            ast::Statement::Update(update) => self.update(update)?,
+            ast::Statement::Delete(delete) => self.delete(delete)?,
+            _ => return Err(self.unsupported("this statement in WITH", table.name.at)),
+        };
+        self.commons.truncate(commons);
+        let columns = modification.returning.iter().map(|target| (target.name.clone(), target.expr.ty)).collect();
+        let columns = self.named_columns(table, columns)?;
+        let number = self.bound.commons.len() as u16;
+        self.bound.commons.push(Common {
+            name: table.name.text.to_owned(),
+            query: None,
+            modification: Some(Box::new(modification)),
+            references: 0,
+            materialized: Some(true),
+            first,
+            dependent: false,
+            free: BTreeSet::new(),
+        });
+        Ok(KnownCommon { name: table.name.text.to_owned(), number, columns, standing: Standing::Ready })
+    }
+
+    /// `0A000` for a reference to a common table that has no rows to give.
+    pub(super) fn has_rows(&self, number: u16, name: &ast::Name<'_>) -> Result<()> {
+        let modification = &self.bound.commons[usize::from(number)].modification;
+        if modification.as_ref().is_some_and(|modification| modification.returning.is_empty()) {
+            let message = format!("WITH query \"{}\" does not have a RETURNING clause", name.text);
+            return Err(Error::unsupported(message).at(self.position(name.at)));
+        }
+        Ok(())
+    }
+
     /// The columns that a common table offers.
     fn common_columns(&self, table: &ast::CommonTable<'_>, query: &Query) -> Result<Vec<(String, Type)>> {
         let mut columns = self.bound.relations[query.output as usize].columns.clone();
         columns.truncate(query.visible);
+        self.named_columns(table, columns)
+    }
+
+    fn named_columns(
+        &self,
+        table: &ast::CommonTable<'_>,
+        mut columns: Vec<(String, Type)>,
+    ) -> Result<Vec<(String, Type)>> {
         if table.columns.len() > columns.len() {
             let message = format!(
                 "WITH query \"{}\" has {} columns available but {} columns specified",

@@ -245,6 +245,8 @@ pub struct Common {
     pub name: String,
     /// The query; taken by the planner.
     pub query: Option<Box<Query>>,
+    /// The statement that changes rows, if it is one; taken by the planner.
+    pub modification: Option<Box<Modification>>,
     /// How often it is read.
     pub references: u32,
     /// `MATERIALIZED` or `NOT MATERIALIZED`, if it was said.

@@ -77,6 +77,8 @@ pub struct Exec<'e> {
     /// The places of the subplans' records, and of the common tables'.
     subplans: At,
     commons: At,
+    /// Statements in `WITH` that change rows have been executed.
+    commons_finished: bool,
     /// How many rows a statement has changed.
     changed: u64,
     /// What stored tables are read and written with; none if the plan uses none.
@@ -171,6 +173,7 @@ impl<'e> Exec<'e> {
             root: At(header.root),
             subplans: At(header.subplans),
             commons: At(header.commons),
+            commons_finished: false,
             changed: 0,
             tables,
             targets: Vec::new(),
@@ -189,7 +192,11 @@ impl<'e> Exec<'e> {
 
     /// The next row of the result.
     pub fn next_row(&mut self) -> Result<bool> {
-        self.next(self.root)
+        if self.next(self.root)? {
+            return Ok(true);
+        }
+        self.finish_commons()?;
+        Ok(false)
     }
 
     /// What a register of the current row holds.

@@ -12,7 +12,8 @@
 //!    registers of the row that was found, all of `WHERE` is tested on it and the new values are computed from it. Other
 //!    tables' rows stay those that were found. At `REPEATABLE READ` the storage fails with `40001`.
 //! 2. A row that this statement has changed already is left alone: a join found it twice.
-//! 3. What is checked at the statement's end is checked when the child has given its last row ([`super::reference`]).
+//! 3. What is checked at the statement's end is checked when the child has given its last row, or all
+//!    statements in `WITH` have been executed ([`super::reference`], [`super::recursive`]).
 
 use super::stored::{load_row, no_tables, tid_of, tid_value};
 use super::target::{Target, encode_row};
@@ -64,7 +65,8 @@ impl Exec<'_> {
             if !done {
                 continue;
             }
-            self.changed += 1;
+            // What is counted are the rows of the statement itself, not of those in its `WITH`.
+            self.changed += u64::from(node == self.root);
             if state.record.returning != 0 {
                 self.assign(state.record.returning, state.record.buffer)?;
                 self.put(node, State::Modify(state));
@@ -72,7 +74,9 @@ impl Exec<'_> {
             }
         }
         self.put(node, State::Done);
-        self.check_at_end()?;
+        if !self.has_modifying_commons() {
+            self.check_at_end()?;
+        }
         Ok(false)
     }
 

@@ -5,7 +5,9 @@
 //!
 //! Rules
 //! 1. Rows of two rounds are kept, no more; where equal rows are given once, all are.
-//! 2. A common table that depends on what is around it is computed again when a query that reads it begins again.
+//! 2. A statement in `WITH` that changes rows is executed to its end when the statement itself has been, the last one first: what one
+//!    gives another reads.
+//! 3. A common table that depends on what is around it is computed again when a query that reads it begins again.
 
 use super::store::{KeySet, Rows, key_pairs};
 use super::{Exec, State};
@@ -83,6 +85,31 @@ impl Exec<'_> {
         let found = row < state.rows.count;
         self.states[index] = State::Common(state);
         Ok(found)
+    }
+
+    /// Does a statement in `WITH` change rows?
+    pub(super) fn has_modifying_commons(&self) -> bool {
+        self.modifying_commons().next().is_some()
+    }
+
+    fn modifying_commons(&self) -> impl Iterator<Item = CommonRecord> + use<'_> {
+        let bytes = self.plan.bytes;
+        let places = bytes.list(self.commons);
+        let records = (0..places.len()).rev().map(move |number| places.get(number)).filter(|place| *place != 0);
+        records.map(move |place| CommonRecord::read(bytes, At(place))).filter(|record| record.modifies != 0)
+    }
+
+    /// Executes statements in `WITH` that change rows to their end; checks what is left to be checked.
+    pub(super) fn finish_commons(&mut self) -> Result<()> {
+        if self.commons_finished || !self.has_modifying_commons() {
+            return Ok(());
+        }
+        self.commons_finished = true;
+        let records: Vec<CommonRecord> = self.modifying_commons().collect();
+        for record in records {
+            self.has_common_row(&record, usize::MAX)?;
+        }
+        self.check_at_end()
     }
 
     pub(super) fn rewind_common(&mut self, node: At) -> Result<()> {

@@ -118,7 +118,8 @@ impl Exec<'_> {
                 continue;
             }
             let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(values[usize::from(column)]))?;
-            if reference.other == target.record.oid {
+            // Rows that it may refer to are those of this table, or of statements in `WITH` that come later.
+            if reference.other == target.record.oid || self.has_modifying_commons() {
                 self.pending.push_back(Pending::Refers { table: target.at, reference: At(at), key });
             } else {
                 self.check_refers(target, &reference, &key)?;

@@ -118,6 +118,15 @@ impl Planner<'_> {
 
     fn plan_common(&mut self, number: usize) -> Result<()> {
         let common = &mut self.bound.commons[number];
+        if let Some(modification) = common.modification.take() {
+            let (name, output) = (common.name.clone(), modification.new);
+            let (root, columns) = self.modification(*modification)?;
+            let output = columns.first().map_or(output, |(_, column)| column.relation);
+            let (width, free) = (columns.len(), BTreeSet::new());
+            let common = CommonTree { name, root, output, width, free, dependent: false, modifies: true };
+            self.commons[number] = Some(common);
+            return Ok(());
+        }
         if common.references == 0 || common.is_inlined() {
             return Ok(());
         }
@@ -127,7 +136,7 @@ impl Planner<'_> {
         let root = self.query(*query, &Relations::new())?;
         let free = self.free(&root);
         self.bound.commons[number].free.clone_from(&free);
-        self.commons[number] = Some(CommonTree { name, root, output, width, free, dependent });
+        self.commons[number] = Some(CommonTree { name, root, output, width, free, dependent, modifies: false });
         Ok(())
     }
 

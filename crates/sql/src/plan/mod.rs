@@ -79,6 +79,8 @@ pub mod flags {
     pub const USES_CLOCK: u32 = 8;
     /// It may be used for another execution of the same text.
     pub const REUSABLE: u32 = 16;
+    /// The plan changes rows.
+    pub const MODIFIES: u32 = 32;
 }
 
 /// A plan, wherever it lies.

@@ -534,6 +534,8 @@ parts! {
         state,
         /// 1 if it is computed again when a query that reads it begins again.
         dependent,
+        /// 1 if it changes rows, so that it is executed to its end whoever reads it.
+        modifies,
     }
     /// An aggregate.
     AggregateRecord {

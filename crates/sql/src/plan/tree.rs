@@ -69,6 +69,8 @@ pub struct CommonTree {
     pub free: BTreeSet<Column>,
     /// It is computed again when what is around it has changed.
     pub dependent: bool,
+    /// It changes rows, and is executed to its end whoever reads it.
+    pub modifies: bool,
 }
 
 /// Which rows a join gives.

@@ -165,6 +165,10 @@ impl<A: Allocator + Copy> Session<A> {
         let Ok(crate::session::run::Compiled::Plan(plan)) = compiled else {
             return Err(super::refused("DECLARE of this statement"));
         };
+        if crate::plan::Plan::new(&plan).is_some_and(|plan| plan.has(crate::plan::flags::MODIFIES)) {
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(Error::unsupported(message));
+        }
         let id = self.plans.add(&plan, text.as_bytes(), self.memory)?;
         let mut formats = List::new_in(self.memory);
         if binary {

@@ -277,6 +277,7 @@ impl Encoder<'_> {
             buffer: self.new_buffer(),
             state: self.new_state(),
             dependent: u32::from(common.dependent),
+            modifies: u32::from(common.modifies),
         };
         Ok(record.write(&mut self.plan))
     }

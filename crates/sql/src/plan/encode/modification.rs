@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 impl Encoder<'_> {
     pub(super) fn modify(&mut self, modify: &tree::Modify, needed: &Columns, state: u32) -> Result<At> {
-        self.flags |= flags::WRITES | flags::READS;
+        self.flags |= flags::WRITES | flags::READS | flags::MODIFIES;
         let output = |index: u16| Column { relation: modify.output, column: index };
         if modify.kind != ModificationKind::Delete {
             self.new_row = Some((modify.new, modify.table.oid));
