@@ -13,6 +13,7 @@ use super::window::Called;
 use super::{Binder, name};
 use crate::lexer::literal::{self, Number};
 use crate::parser::ast::{self, LikeKind, Operator, Special};
+use crate::parser::expr::GROUPING;
 use crate::plan::blob::Constant;
 use crate::types::aggregate::{AggCall, AggOp};
 use crate::types::cast::Context;
@@ -51,7 +52,7 @@ pub enum Clause {
 
 impl Clause {
     /// How the clause is called where aggregates are refused; none where they are allowed.
-    fn refuses_aggregates(self) -> Option<&'static str> {
+    pub(super) fn refuses_aggregates(self) -> Option<&'static str> {
         Some(match self {
             Clause::Select | Clause::Having | Clause::OrderBy | Clause::WindowArgument | Clause::Window => return None,
             Clause::Frame(ast::FrameMode::Rows) => "aggregate functions are not allowed in window ROWS",
@@ -483,6 +484,9 @@ impl Binder<'_> {
         at: u32,
     ) -> Result<(Expr, bool)> {
         let [before @ .., last] = call.path else { return Err(self.unsupported("this call", at)) };
+        if before.is_empty() && last.text == GROUPING && call.over.is_none() {
+            return Ok((self.grouping_test(call, scope, clause, at)?, false));
+        }
         if call.arguments.iter().any(|argument| argument.name.is_some()) {
             return Err(self.unsupported("a call with named arguments", at));
         }
@@ -644,6 +648,9 @@ impl Binder<'_> {
             grouping.aggregates.push(call);
             grouping.aggregates.len() - 1
         });
+        if index >= usize::from(super::grouping::TESTS - super::grouping::AGGREGATES) {
+            return Err(Error::statement(sqlstate::STATEMENT_TOO_COMPLEX, "the statement has too many aggregates"));
+        }
         // Keys are not known yet: aggregates are numbered from the end of the columns backwards until they are.
         let column = Expr::column(grouping.relation, super::grouping::AGGREGATES + index as u16, ty);
         self.note_column(&column, at);

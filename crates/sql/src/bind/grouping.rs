@@ -22,6 +22,8 @@ use std::collections::BTreeSet;
 
 /// The number of the first aggregate until the keys are known.
 pub(super) const AGGREGATES: u16 = 0x4000;
+/// The number of the first `GROUPING (…)` until then.
+pub(super) const TESTS: u16 = 0x8000;
 
 /// What is known of a grouping while its `SELECT` is bound.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub(super) struct Collected {
     pub(super) relation: RelationId,
     /// The aggregates so far.
     pub(super) aggregates: Vec<AggregateCall>,
+    /// The arguments of each `GROUPING (…)` so far.
+    pub(super) tests: Vec<Vec<Expr>>,
     /// The `WINDOW` clause.
     pub(super) named: Vec<Named>,
     /// The windows so far.
@@ -53,6 +57,8 @@ pub(super) struct Rewriting {
     pub(super) relation: RelationId,
     /// The keys.
     pub(super) keys: Vec<Expr>,
+    /// The keys of each grouping set.
+    pub(super) sets: Vec<Vec<u16>>,
     /// The relations below.
     pub(super) below: BTreeSet<RelationId>,
     /// In how many subqueries the expression stands.
@@ -73,6 +79,8 @@ impl Binder<'_> {
             ExprKind::Column(column) if rewriting.below.contains(&column.relation) => {
                 let column = *column;
                 if self.is_determined(column, rewriting) {
+                    let number = rewriting.keys.len() as u16;
+                    rewriting.sets.iter_mut().for_each(|set| set.push(number));
                     rewriting.keys.push(expr.clone());
                     *expr = Expr::column(rewriting.relation, rewriting.keys.len() as u16 - 1, expr.ty);
                     return Ok(());
@@ -255,8 +263,11 @@ impl Binder<'_> {
         };
         let Some(primary) = table.primary_key() else { return false };
         primary.columns.iter().all(|part| {
-            rewriting.keys.iter().any(|key| match key.kind {
-                ExprKind::Column(key) => key.relation == column.relation && key.column == part.column,
+            rewriting.keys.iter().enumerate().any(|(number, key)| match key.kind {
+                ExprKind::Column(key) => {
+                    let is_part = key.relation == column.relation && key.column == part.column;
+                    is_part && rewriting.sets.iter().all(|set| set.contains(&(number as u16)))
+                }
                 _ => false,
             })
         })
@@ -281,23 +292,26 @@ impl Binder<'_> {
         }
     }
 
-    /// Gives aggregates their final numbers, after the keys.
-    pub(super) fn number_aggregates(&mut self, expr: &mut Expr, relation: RelationId, keys: u16) {
+    /// Gives aggregates and `GROUPING (…)` their final numbers, after the keys.
+    pub(super) fn number_aggregates(&mut self, expr: &mut Expr, relation: RelationId, keys: u16, aggregates: u16) {
         if let ExprKind::Column(column) = &mut expr.kind
             && column.relation == relation
             && (AGGREGATES..super::tree::TABLE_OID).contains(&column.column)
         {
-            column.column = column.column - AGGREGATES + keys;
+            column.column = match column.column.checked_sub(TESTS) {
+                Some(test) => keys + aggregates + test,
+                None => keys + column.column - AGGREGATES,
+            };
         }
         if let ExprKind::Subplan(number) = expr.kind {
             let mut visit = |binder: &mut Binder<'_>, expr: &mut Expr| {
-                binder.number_aggregates(expr, relation, keys);
+                binder.number_aggregates(expr, relation, keys, aggregates);
                 Ok(())
             };
             // The visit never fails.
             let _ = self.in_test(number, &mut visit).and_then(|()| self.in_subquery(number, &mut visit));
             return;
         }
-        expr.children_mut(&mut |child| self.number_aggregates(child, relation, keys));
+        expr.children_mut(&mut |child| self.number_aggregates(child, relation, keys, aggregates));
     }
 }

@@ -5,7 +5,7 @@
 //! | [`tree`] | the bound statement |
 //! | [`scope`] | where names are looked up |
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
-//! | [`query`], [`from`], `recursive`, [`grouping`], [`window`] | queries |
+//! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
 //! | [`walk`], [`same`] | going over bound statements, comparing their expressions |
 //!
@@ -19,6 +19,7 @@ pub mod coerce;
 pub mod expr;
 pub mod from;
 pub mod grouping;
+mod grouping_sets;
 pub mod modify;
 pub mod name;
 pub mod query;

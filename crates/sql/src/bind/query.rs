@@ -312,7 +312,8 @@ impl Binder<'_> {
         // The grouping's relation is made in any case: aggregates refer to it before it is known whether there is one.
         let relation =
             self.relation(Relation { name: String::new(), columns: Vec::new(), source: Source::Computed }, select.at)?;
-        let collected = Collected { relation, aggregates: Vec::new(), named: Vec::new(), windows: Vec::new() };
+        let collected =
+            Collected { relation, aggregates: Vec::new(), tests: Vec::new(), named: Vec::new(), windows: Vec::new() };
         let outer = self.grouping.replace(collected);
         let bound = self.select_rest(query, select, from, filter, &scope, resolve, relation);
         self.grouping = outer;
@@ -364,13 +365,7 @@ impl Binder<'_> {
             }
         }
         let visible = targets.len();
-        let mut keys = Vec::with_capacity(select.group_by.len());
-        for item in select.group_by {
-            let key = self.group_key(item, &targets, visible, scope)?;
-            if !keys.iter().any(|known| self.bound.same(known, &key)) {
-                keys.push(key);
-            }
-        }
+        let (keys, sets) = self.group_keys(select, &targets, visible, scope)?;
         let mut having = Vec::new();
         if let Some(condition) = select.having {
             let bound = self.expr(condition, scope, Clause::Having)?;
@@ -391,16 +386,17 @@ impl Binder<'_> {
             order_by.push(sort_key(item, target));
         }
         let distinct = self.distinct(select, &mut targets, visible, &order_by, scope)?;
-        let (collected, mut windows) = match self.grouping.take() {
-            Some(collected) => (collected.aggregates, collected.windows),
-            None => (Vec::new(), Vec::new()),
+        let (collected, tests, mut windows) = match self.grouping.take() {
+            Some(collected) => (collected.aggregates, collected.tests, collected.windows),
+            None => (Vec::new(), Vec::new(), Vec::new()),
         };
         let grouped = !select.group_by.is_empty();
         let mut grouping = None;
-        if grouped || !collected.is_empty() || select.having.is_some() {
+        if grouped || !collected.is_empty() || !tests.is_empty() || select.having.is_some() {
             let below = self.bound.relations_of(&from);
             self.refuse_aggregates_in_recursion(&below, !collected.is_empty(), select.at)?;
-            let mut rewriting = Rewriting { relation, keys, below, inside: 0 };
+            let tests = self.tested_keys(&tests, &keys, select.at)?;
+            let mut rewriting = Rewriting { relation, keys, sets, below, inside: 0 };
             for target in &mut targets {
                 self.rewrite(&mut target.expr, &mut rewriting)?;
             }
@@ -408,18 +404,19 @@ impl Binder<'_> {
                 self.rewrite(expr, &mut rewriting)?;
             }
             self.rewrite_windows(&mut windows, &mut rewriting)?;
-            let keys = rewriting.keys;
-            let count = keys.len() as u16;
+            let (keys, sets) = (rewriting.keys, rewriting.sets);
+            let (count, aggregates) = (keys.len() as u16, collected.len() as u16);
             for window in &mut windows {
-                window.exprs_mut(&mut |expr| self.number_aggregates(expr, relation, count));
+                window.exprs_mut(&mut |expr| self.number_aggregates(expr, relation, count, aggregates));
             }
             for expr in targets.iter_mut().map(|target| &mut target.expr).chain(&mut having) {
-                self.number_aggregates(expr, relation, count);
+                self.number_aggregates(expr, relation, count, aggregates);
             }
             let columns = keys.iter().map(|key| (String::new(), key.ty));
-            let columns = columns.chain(collected.iter().map(|call| (String::new(), call.ty))).collect();
+            let columns = columns.chain(collected.iter().map(|call| (String::new(), call.ty)));
+            let columns = columns.chain(tests.iter().map(|_| (String::new(), Type::plain(Oid::INT4)))).collect();
             self.bound.relations[relation as usize].columns = columns;
-            grouping = Some(Grouping { relation, keys, aggregates: collected, having, grouped });
+            grouping = Some(Grouping { relation, keys, aggregates: collected, sets, tests, having, grouped });
         }
         if !windows.is_empty() {
             let sorted = order_by.iter().map(|key| targets[usize::from(key.target)].expr.clone());
@@ -539,7 +536,7 @@ impl Binder<'_> {
         Ok(self.target_of(bound, targets))
     }
 
-    fn group_key(
+    pub(super) fn group_key(
         &mut self,
         expr: &ast::Expr<'_>,
         targets: &[Target],

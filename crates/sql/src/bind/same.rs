@@ -195,6 +195,8 @@ impl Same<'_> {
     fn grouping(&mut self, left: &Grouping, right: &Grouping) -> bool {
         self.relations.push((left.relation, right.relation));
         left.grouped == right.grouped
+            && left.sets == right.sets
+            && left.tests == right.tests
             && self.pairs(left.keys.iter(), right.keys.iter())
             && left.aggregates.len() == right.aggregates.len()
             && left.aggregates.iter().zip(&right.aggregates).all(|(left, right)| self.aggregate(left, right))

@@ -373,12 +373,16 @@ pub struct Join {
 /// Grouping and aggregates.
 #[derive(Debug)]
 pub struct Grouping {
-    /// The relation of the results: keys first, then aggregates.
+    /// The relation of the results: keys first, then aggregates, then the values of `GROUPING (…)`.
     pub relation: RelationId,
     /// The keys, which refer to the relations of `FROM`.
     pub keys: Vec<Expr>,
     /// The aggregates.
     pub aggregates: Vec<AggregateCall>,
+    /// Grouping sets, if there are several or an empty one: the keys of each. Where a key is not in a row's set it is null.
+    pub sets: Vec<Vec<u16>>,
+    /// The keys that each `GROUPING (…)` is about.
+    pub tests: Vec<Vec<u16>>,
     /// `HAVING`: all must be true.
     pub having: Vec<Expr>,
     /// False if there is one group even without rows.

@@ -1,5 +1,8 @@
 //! Grouping: a hash table of keys, and for each group the state of every aggregate.
 //!
+//! With grouping sets a row is added once for each set: the keys that are not in the set are null then, and the set's number is one more
+//! key.
+//!
 //! Groups are given in the order in which their first rows came, so that grouping rows that are in order keeps it.
 
 use super::sort::{SortKey, sort_rows};
@@ -44,18 +47,29 @@ impl Exec<'_> {
         let bytes = self.plan.bytes;
         let record = Aggregate::read(bytes, node);
         let (registers, _) = key_pairs(bytes.list(At(record.keys)));
+        let sets = self.grouping_sets(&record);
         let mut groups = match self.take(node) {
             State::Groups(groups) => groups,
-            _ => Box::new(self.groups(&record)?),
+            _ => Box::new(self.groups(&record, &sets)?),
         };
         let found = groups.at < groups.count;
         if found {
             let group = groups.at;
             groups.at += 1;
-            if !registers.is_empty() {
+            if !registers.is_empty() || !sets.is_empty() {
                 for (value, register) in groups.keys.keys.row(group).iter().zip(&registers) {
                     self.registers[*register as usize] = *value;
                 }
+            }
+            if !sets.is_empty() {
+                let number = groups.keys.keys.row(group).last().copied().unwrap_or_default();
+                let set = match number {
+                    Value::Int(number) => sets.get(number as usize),
+                    _ => None,
+                };
+                self.answer_tests(&record, set.map_or(&[], Vec::as_slice));
+            } else {
+                self.answer_all_tests(&record);
             }
             self.finish_group(&record, &mut groups, group)?;
         }
@@ -83,7 +97,97 @@ impl Exec<'_> {
         Ok(plans)
     }
 
-    fn groups(&mut self, record: &Aggregate) -> Result<Groups> {
+    /// For each grouping set which keys are in it.
+    fn grouping_sets(&self, record: &Aggregate) -> Vec<Vec<u32>> {
+        let bytes = self.plan.bytes;
+        bytes.list(At(record.sets)).iter().map(|set| bytes.list(At(set)).iter().skip(1).collect()).collect()
+    }
+
+    /// Sets the registers of `GROUPING (…)`: a bit for each key, the first one highest, that is not in the row's set.
+    fn answer_tests(&mut self, record: &Aggregate, set: &[u32]) {
+        let bytes = self.plan.bytes;
+        for [register, keys] in bytes.list(At(record.tests)).groups::<2>() {
+            let bits = bytes.list(At(keys)).iter().fold(0, |bits, key| bits << 1 | i64::from(!set.contains(&key)));
+            self.registers[register as usize] = Value::Int(bits);
+        }
+    }
+
+    /// The same where all keys are in the one set.
+    fn answer_all_tests(&mut self, record: &Aggregate) {
+        for [register, _] in self.plan.bytes.list(At(record.tests)).groups::<2>() {
+            self.registers[register as usize] = Value::Int(0);
+        }
+    }
+
+    /// Adds the current row to its group of each set.
+    fn add_to_sets(
+        &mut self,
+        groups: &mut Groups,
+        sets: &[Vec<u32>],
+        plans: &[Plan],
+        (registers, kinds): (&[u32], &[Kind]),
+        buffer: u32,
+    ) -> Result<()> {
+        let row = self.read_registers(registers);
+        for number in 0..sets.len() {
+            let group = self.group_of_set(groups, sets, number, plans, &row, kinds, buffer)?;
+            for (index, plan) in plans.iter().enumerate() {
+                if self.holds(plan.record.filter)? {
+                    self.add_row(plan, &mut groups.states[group * plans.len() + index], buffer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The group of a row in a set; made if it is new.
+    #[allow(clippy::too_many_arguments)]
+    fn group_of_set(
+        &mut self,
+        groups: &mut Groups,
+        sets: &[Vec<u32>],
+        number: usize,
+        plans: &[Plan],
+        row: &[Value],
+        kinds: &[Kind],
+        buffer: u32,
+    ) -> Result<usize> {
+        let is_in = |key: usize| sets.get(number).is_some_and(|set| set.contains(&(key as u32)));
+        let keys = row.iter().enumerate().map(|(key, value)| if is_in(key) { *value } else { Value::Null });
+        let key: Vec<Value> = keys.chain([Value::Int(number as i64)]).collect();
+        let (group, new) = self.find_or_add(&mut groups.keys, &key, kinds, buffer)?;
+        if new {
+            groups.count += 1;
+            let bytes = plans.len() * size_of::<AggregateState>();
+            groups.states.try_reserve(plans.len()).map_err(|_| super::store::refused(bytes))?;
+            groups.states.extend(plans.iter().map(new_state));
+        }
+        Ok(group)
+    }
+
+    /// Groups rows in several ways at once. A set without keys has a group even without rows.
+    fn groups_of_sets(&mut self, record: &Aggregate, sets: &[Vec<u32>]) -> Result<Groups> {
+        let bytes = self.plan.bytes;
+        let (registers, mut kinds) = key_pairs(bytes.list(At(record.keys)));
+        kinds.push(Kind::Int8);
+        let plans = self.aggregate_plans(record)?;
+        let mut groups = Groups { keys: KeySet::default(), count: 0, states: Vec::new(), at: 0 };
+        self.memory.buffers[record.buffer as usize].clear();
+        while self.next(At(record.child))? {
+            self.breath()?;
+            self.add_to_sets(&mut groups, sets, &plans, (&registers, &kinds), record.buffer)?;
+        }
+        let nulls = vec![Value::Null; registers.len()];
+        for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
+            self.group_of_set(&mut groups, sets, number, &plans, &nulls, &kinds, record.buffer)?;
+        }
+        Ok(groups)
+    }
+
+    fn groups(&mut self, record: &Aggregate, sets: &[Vec<u32>]) -> Result<Groups> {
+        if !sets.is_empty() {
+            return self.groups_of_sets(record, sets);
+        }
         let bytes = self.plan.bytes;
         let (registers, kinds) = key_pairs(bytes.list(At(record.keys)));
         let plans = self.aggregate_plans(record)?;

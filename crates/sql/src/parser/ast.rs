@@ -449,13 +449,30 @@ pub struct Select<'a> {
     /// `WHERE`
     pub filter: Option<&'a Expr<'a>>,
     /// `GROUP BY`
-    pub group_by: &'a [Expr<'a>],
+    pub group_by: &'a [GroupItem<'a>],
+    /// `GROUP BY DISTINCT`
+    pub group_distinct: bool,
     /// `HAVING`
     pub having: Option<&'a Expr<'a>>,
     /// `WINDOW`
     pub windows: &'a [(Name<'a>, Window<'a>)],
     /// Where it stands.
     pub at: u32,
+}
+
+/// An item of `GROUP BY`.
+#[derive(Clone, Copy, Debug)]
+pub enum GroupItem<'a> {
+    /// A key, or several in parentheses.
+    Keys(&'a [Expr<'a>]),
+    /// `()`
+    Empty(u32),
+    /// `ROLLUP (a, (b, c))`
+    Rollup(&'a [&'a [Expr<'a>]], u32),
+    /// `CUBE (a, (b, c))`
+    Cube(&'a [&'a [Expr<'a>]], u32),
+    /// `GROUPING SETS (a, (b, c), ())`
+    Sets(&'a [GroupItem<'a>], u32),
 }
 
 /// Which rows are left out as duplicates.

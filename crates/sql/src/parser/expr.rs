@@ -13,6 +13,9 @@ use super::cursor::{DEPTH_MAX, Parser, Tok, is_column_name, is_function_name, kw
 use crate::lexer::{TokenKind, literal};
 use base::Result;
 
+/// The name of `GROUPING (…)` as a call; no function of `pg_catalog` has it.
+pub(crate) const GROUPING: &str = "grouping";
+
 const OR: u8 = 1;
 const AND: u8 = 2;
 const NOT: u8 = 3;
@@ -600,8 +603,16 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.next()?;
                 self.next()?;
             }
-            "treat" | "normalize" | "grouping" | "xmlconcat" | "xmlelement" | "xmlexists" | "xmlforest"
-            | "xmlparse" | "xmlpi" | "xmlroot" | "xmlserialize" => {
+            "grouping" => {
+                self.next()?;
+                self.next()?;
+                let arguments = self.exprs()?;
+                self.expect_kind(TokenKind::ParenClose)?;
+                let path = self.bump.alloc_slice_copy(&[Name { text: GROUPING, at }]);
+                return self.call_of(path, arguments, at).map(Some);
+            }
+            "treat" | "normalize" | "xmlconcat" | "xmlelement" | "xmlexists" | "xmlforest" | "xmlparse" | "xmlpi"
+            | "xmlroot" | "xmlserialize" => {
                 return Err(self.unsupported(&format!("{}()", word.to_uppercase()), at));
             }
             _ => return Ok(None),

@@ -26,7 +26,7 @@ pub mod ast;
 mod cursor;
 mod ddl;
 mod dml;
-mod expr;
+pub(crate) mod expr;
 mod query;
 mod type_name;
 mod utility;

@@ -5,8 +5,8 @@
 //! 2. A query's height is that of its highest expression and one more.
 
 use super::ast::{
-    Alias, Body, CommonTable, Distinct, Expr, ExprKind, Join, JoinCondition, JoinKind, LockStrength, LockWait, Locking,
-    Name, Query, Select, SelectItem, SetOperation, SortItem, Statement, TableRef,
+    Alias, Body, CommonTable, Distinct, Expr, ExprKind, GroupItem, Join, JoinCondition, JoinKind, LockStrength,
+    LockWait, Locking, Name, Query, Select, SelectItem, SetOperation, SortItem, Statement, TableRef,
 };
 use super::cursor::{Parser, is_column_name, kw, starts_query};
 use crate::lexer::TokenKind;
@@ -287,6 +287,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                 from,
                 filter: None,
                 group_by: &[],
+                group_distinct: false,
                 having: None,
                 windows: &[],
                 at,
@@ -314,8 +315,17 @@ impl<'t, 'a> Parser<'t, 'a> {
             let into = self.at()?;
             return Err(self.unsupported("SELECT INTO", into));
         }
-        let mut select =
-            Select { distinct, items, from: &[], filter: None, group_by: &[], having: None, windows: &[], at };
+        let mut select = Select {
+            distinct,
+            items,
+            from: &[],
+            filter: None,
+            group_by: &[],
+            group_distinct: false,
+            having: None,
+            windows: &[],
+            at,
+        };
         if self.eat(kw!("from"))? {
             let mut from = vec![self.table_ref()?];
             while self.eat_kind(TokenKind::Comma)? {
@@ -327,7 +337,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             select.filter = Some(self.expr_ref()?);
         }
         if self.eat_all([kw!("group"), kw!("by")])? {
-            select.group_by = self.group_by()?;
+            if !self.eat(kw!("all"))? {
+                select.group_distinct = self.eat(kw!("distinct"))?;
+            }
+            select.group_by = self.group_items()?;
         }
         if self.eat(kw!("having"))? {
             select.having = Some(self.expr_ref()?);
@@ -352,28 +365,57 @@ impl<'t, 'a> Parser<'t, 'a> {
         })
     }
 
-    fn group_by(&mut self) -> Result<&'a [Expr<'a>]> {
-        let _ = self.eat(kw!("all"))? || self.eat(kw!("distinct"))?;
-        let mut exprs = Vec::new();
-        loop {
-            let tok = self.peek()?;
-            let word = tok.keyword.map_or("", |keyword| keyword.row().word);
-            let opens = self.peek_at(1)?.token.kind == TokenKind::ParenOpen;
-            if (matches!(word, "rollup" | "cube") && opens) || (word == "grouping" && self.is_at(1, kw!("sets"))?) {
-                return Err(self.unsupported("GROUP BY with ROLLUP, CUBE or GROUPING SETS", tok.token.start));
+    fn group_items(&mut self) -> Result<&'a [GroupItem<'a>]> {
+        let mut items = vec![self.group_item()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            items.push(self.group_item()?);
+        }
+        Ok(self.keep_all(&items))
+    }
+
+    fn group_item(&mut self) -> Result<GroupItem<'a>> {
+        let tok = self.peek()?;
+        let at = tok.token.start;
+        let word = tok.keyword.map_or("", |keyword| keyword.row().word);
+        let opens = self.peek_at(1)?.token.kind == TokenKind::ParenOpen;
+        if matches!(word, "rollup" | "cube") && opens {
+            self.next()?;
+            self.next()?;
+            let mut elements = Vec::new();
+            for expr in self.exprs()? {
+                elements.push(self.keys_of(*expr));
             }
-            if tok.token.kind == TokenKind::ParenOpen && self.peek_at(1)?.token.kind == TokenKind::ParenClose {
-                return Err(self.unsupported("GROUP BY ()", tok.token.start));
-            }
-            let expr = self.expr()?;
-            match expr.kind {
-                // `GROUP BY (a, b)` is `GROUP BY a, b`.
-                ExprKind::Row(items) if tok.token.kind == TokenKind::ParenOpen => exprs.extend_from_slice(items),
-                _ => exprs.push(expr),
-            }
-            if !self.eat_kind(TokenKind::Comma)? {
-                return Ok(self.keep_all(&exprs));
-            }
+            self.expect_kind(TokenKind::ParenClose)?;
+            let elements = self.keep_all(&elements);
+            return Ok(if word == "cube" { GroupItem::Cube(elements, at) } else { GroupItem::Rollup(elements, at) });
+        }
+        if word == "grouping" && self.is_at(1, kw!("sets"))? {
+            self.next()?;
+            self.next()?;
+            self.expect_kind(TokenKind::ParenOpen)?;
+            self.descend()?;
+            let items = self.group_items()?;
+            self.ascend();
+            self.expect_kind(TokenKind::ParenClose)?;
+            return Ok(GroupItem::Sets(items, at));
+        }
+        if tok.token.kind == TokenKind::ParenOpen && self.peek_at(1)?.token.kind == TokenKind::ParenClose {
+            self.next()?;
+            self.next()?;
+            return Ok(GroupItem::Empty(at));
+        }
+        let expr = self.expr()?;
+        Ok(GroupItem::Keys(match tok.token.kind {
+            TokenKind::ParenOpen => self.keys_of(expr),
+            _ => self.keep_all(&[expr]),
+        }))
+    }
+
+    /// `(a, b)` are two keys, not one that is a row.
+    fn keys_of(&self, expr: Expr<'a>) -> &'a [Expr<'a>] {
+        match expr.kind {
+            ExprKind::Row(items) => items,
+            _ => self.keep_all(&[expr]),
         }
     }
 

@@ -172,9 +172,25 @@ impl Printer<'_> {
             }
             Node::Limit { .. } => self.line(depth, &format!("{prefix}Limit")),
             Node::Aggregate { grouping, .. } => {
-                let word = if grouping.keys.is_empty() { "Aggregate" } else { "HashAggregate" };
+                let empty = grouping.sets.iter().filter(|set| set.is_empty()).count();
+                let word = match () {
+                    () if grouping.keys.is_empty() => "Aggregate",
+                    () if empty > 0 => "MixedAggregate",
+                    () => "HashAggregate",
+                };
                 self.line(depth, &format!("{prefix}{word}"));
-                if !grouping.keys.is_empty() {
+                for set in grouping.sets.iter().filter(|set| !set.is_empty()) {
+                    let keys: Vec<String> = set
+                        .iter()
+                        .filter_map(|key| grouping.keys.get(usize::from(*key)))
+                        .map(|key| self.expr(key))
+                        .collect();
+                    self.note(depth, &format!("Hash Key: {}", keys.join(", ")));
+                }
+                for _ in 0..empty {
+                    self.note(depth, "Group Key: ()");
+                }
+                if !grouping.keys.is_empty() && grouping.sets.is_empty() {
                     let keys: Vec<String> = grouping.keys.iter().map(|key| self.expr(key)).collect();
                     self.note(depth, &format!("Group Key: {}", keys.join(", ")));
                 }

@@ -247,6 +247,10 @@ records! {
         grouped,
         /// Where kept bytes are.
         buffer,
+        /// Grouping sets: for each the place of a list of the numbers of its keys.
+        sets,
+        /// For each `GROUPING (…)` its register and the place of a list of the numbers of its keys.
+        tests,
     }
     /// Rows of another node, which come in order, with what is computed from the rows around each.
     WindowAgg {

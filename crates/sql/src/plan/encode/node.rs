@@ -578,7 +578,25 @@ impl Encoder<'_> {
             };
             aggregates.push(record.write(&mut self.plan).0);
         }
+        let mut sets = Vec::with_capacity(grouping.sets.len());
+        for set in &grouping.sets {
+            let numbers: Vec<u32> = set.iter().map(|key| u32::from(*key)).collect();
+            // An empty list is none: every set begins with how many it has.
+            let counted: Vec<u32> = std::iter::once(numbers.len() as u32).chain(numbers).collect();
+            sets.push(self.plan.list(&counted).0);
+        }
+        let mut tests = Vec::with_capacity(grouping.tests.len() * 2);
+        for (index, test) in grouping.tests.iter().enumerate() {
+            let column = grouping.keys.len() + grouping.aggregates.len() + index;
+            let column = Column { relation: grouping.relation, column: column as u16 };
+            if needed.contains(&column) {
+                let numbers: Vec<u32> = test.iter().map(|key| u32::from(*key)).collect();
+                tests.extend([u32::from(self.register(column)?), self.plan.list(&numbers).0]);
+            }
+        }
         let record = Aggregate {
+            sets: self.plan.list(&sets).0,
+            tests: self.plan.list(&tests).0,
             child: child_at.0,
             keys: self.plan.list(&keys).0,
             aggregates: self.plan.list(&aggregates).0,
