@@ -45,6 +45,7 @@ pub mod regex;
 pub mod resolve;
 pub mod stored;
 pub mod table;
+pub mod template;
 pub mod text;
 pub mod typmod;
 pub mod window;

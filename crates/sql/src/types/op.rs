@@ -26,6 +26,8 @@ pub enum Family {
     String,
     /// Dates and times.
     Time,
+    /// By a template.
+    Template,
     /// Arrays.
     List,
     /// The caller's own: it needs the session, the catalog or the executor.
@@ -172,6 +174,12 @@ ops! {
             TimeToInterval IntervalToTime;
         "A time fitted to a type modifier, which is the second argument."
             TimeLength IntervalLength;
+    }
+    Template {
+        "A text by a template."
+            ToCharInt4 ToCharInt8 ToCharNumeric ToCharFloat4 ToCharFloat8 ToCharTimestamp ToCharTimestamptz ToCharInterval;
+        "A text read by a template."
+            ToNumber ToDate ToTimestamptz;
     }
     List {
         "A function of arrays."

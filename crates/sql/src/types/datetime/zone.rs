@@ -146,6 +146,23 @@ impl Zone {
         }
     }
 
+    /// What the zone's clocks are called at an instant: `CEST`, and an offset where a place has no name for them.
+    pub fn abbreviation_at(&self, micros: i64) -> String {
+        match &self.rule {
+            Rule::Fixed(_) if self.name == "UTC" => "UTC".to_owned(),
+            Rule::Fixed(seconds) => {
+                let mut name = Vec::new();
+                super::print_offset(*seconds, &mut name);
+                String::from_utf8(name).unwrap_or_default()
+            }
+            Rule::Named(rule) => {
+                let seconds = within_database(micros.div_euclid(SECOND) + UNIX_EPOCH_SECONDS);
+                let instant = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+                rule.to_offset_info(instant).abbreviation().to_owned()
+            }
+        }
+    }
+
     /// Seconds east of Greenwich when the zone's clocks show this time, given in microseconds since 2000-01-01.
     pub fn offset_of_local(&self, micros: i64) -> i64 {
         let rule = match &self.rule {

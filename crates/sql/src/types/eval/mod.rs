@@ -2,7 +2,7 @@
 //!
 //! The executor calls [`eval`] with the arguments' values; a result that is a byte run lies in the context's arena, or is
 //! part of an argument. Comparisons are done here, the rest by the operation's [`Family`], in [`number`], [`string`],
-//! [`list`] and [`time`].
+//! [`list`], [`template`] and [`time`].
 //!
 //! Rules
 //! 1. Pure: the same arguments and context give the same result. Time, zone and chance come from the context.
@@ -18,6 +18,7 @@ mod list;
 mod number;
 mod pattern;
 mod string;
+mod template;
 mod time;
 
 use super::compare::{compare_arrays, compare_intervals, compare_numeric};
@@ -68,6 +69,7 @@ fn by_family<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Da
         Family::Numeric => number::numeric(op, args, ctx),
         Family::String => string::eval(op, args, ctx),
         Family::Time => time::eval(op, args, ctx),
+        Family::Template => template::eval(op, args, ctx),
         Family::List => list::eval(op, args, ctx),
         Family::External => {
             let message = format!("{op:?} reached the evaluation of values");

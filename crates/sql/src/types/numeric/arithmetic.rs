@@ -244,6 +244,19 @@ impl Numeric {
         Ok(Numeric::from_big(back, shown))
     }
 
+    /// The number times a power of ten.
+    pub fn shifted(&self, places: i64) -> Numeric {
+        if !self.is_finite() {
+            return self.clone();
+        }
+        let scale = i64::from(self.scale()) - places;
+        let mantissa = self.big_mantissa();
+        match u32::try_from(scale) {
+            Ok(scale) => Numeric::from_big(mantissa, scale),
+            Err(_) => Numeric::from_big(mantissa * power_of_ten(scale.unsigned_abs()), 0),
+        }
+    }
+
     /// `round(self, scale)`.
     pub fn round(&self, scale: i64) -> Result<Numeric> {
         self.rescale(scale.clamp(-ROUND_SCALE_MAX, ROUND_SCALE_MAX), Rounding::Nearest)
