@@ -493,6 +493,9 @@ impl Binder<'_> {
         if call.variadic {
             return Err(self.unsupported("VARIADIC", at));
         }
+        if !call.within_group.is_empty() {
+            return Ok((self.within_group(call, scope, clause, at)?, false));
+        }
         // Arguments of an aggregate are bound knowing that they are.
         let is_aggregate = !crate::types::aggregate::by_name(last.text).is_empty()
             && crate::types::function::by_name(last.text).is_empty();
@@ -595,6 +598,10 @@ impl Binder<'_> {
             let message = "count(*) must be used to call a parameterless aggregate function";
             return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
         }
+        if row.op.is_ordered_set() {
+            let message = format!("WITHIN GROUP is required for ordered-set aggregate {}", row.name);
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
+        }
         let mut coerced = Vec::with_capacity(arguments.len());
         for (argument, oid) in arguments.into_iter().zip(&args) {
             coerced.push(self.coerce(argument, Type::plain(*oid), context, at)?);
@@ -631,6 +638,12 @@ impl Binder<'_> {
             ty,
             name: row.name,
         };
+        self.collect(call, scope, clause, at)
+    }
+
+    /// Takes an aggregate out of the expression; what stays is a column.
+    pub(super) fn collect(&mut self, call: AggregateCall, scope: &Scope<'_>, clause: Clause, at: u32) -> Result<Expr> {
+        let ty = call.ty;
         let level = self.level_of(&call, scope, at)?;
         let clause = level.map_or(clause, |level| self.around[level].clause);
         if let Some(message) = clause.refuses_aggregates() {

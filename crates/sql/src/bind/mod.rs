@@ -22,6 +22,7 @@ pub mod grouping;
 mod grouping_sets;
 pub mod modify;
 pub mod name;
+pub mod ordered;
 pub mod query;
 mod recursive;
 pub mod same;

@@ -262,6 +262,8 @@ pub struct Call<'a> {
     pub distinct: bool,
     /// `array_agg(a ORDER BY b)`
     pub order_by: &'a [SortItem<'a>],
+    /// `percentile_disc(0.5) WITHIN GROUP (ORDER BY a)`
+    pub within_group: &'a [SortItem<'a>],
     /// `FILTER (WHERE a)`
     pub filter: Option<&'a Expr<'a>>,
     /// `OVER w`, `OVER (…)`

@@ -836,6 +836,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             star: false,
             distinct: false,
             order_by: &[],
+            within_group: &[],
             filter: None,
             over: None,
             variadic: false,
@@ -865,7 +866,21 @@ impl<'t, 'a> Parser<'t, 'a> {
         self.expect_kind(TokenKind::ParenClose)?;
         if self.is(kw!("within"))? && self.is_at(1, kw!("group"))? {
             let within = self.at()?;
-            return Err(self.unsupported("WITHIN GROUP", within));
+            let refused = match () {
+                () if !call.order_by.is_empty() => Some("cannot use multiple ORDER BY clauses with WITHIN GROUP"),
+                () if call.distinct => Some("cannot use DISTINCT with WITHIN GROUP"),
+                () if call.variadic => Some("cannot use VARIADIC with WITHIN GROUP"),
+                () => None,
+            };
+            if let Some(message) = refused {
+                let position = crate::lexer::position(self.text(), within as usize);
+                return Err(base::Error::statement(base::sqlstate::SYNTAX_ERROR, message).at(position));
+            }
+            self.next()?;
+            self.next()?;
+            self.expect_kind(TokenKind::ParenOpen)?;
+            call.within_group = self.order_by()?;
+            self.expect_kind(TokenKind::ParenClose)?;
         }
         if self.is(kw!("filter"))? && self.peek_at(1)?.token.kind == TokenKind::ParenOpen {
             self.next()?;
@@ -907,6 +922,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             star: false,
             distinct: false,
             order_by: &[],
+            within_group: &[],
             filter: None,
             over: None,
             variadic: false,

@@ -60,6 +60,13 @@ const fn aggregates() -> [Option<AggOp>; KINDS_MAX] {
         aggregates[op as usize] = Some(op);
         row += 1;
     }
+    // Those that have no row, because their arguments are of any types.
+    let hypothetical = [AggOp::Rank, AggOp::DenseRank, AggOp::PercentRank, AggOp::CumeDist];
+    let mut at = 0;
+    while at < hypothetical.len() {
+        aggregates[hypothetical[at] as usize] = Some(hypothetical[at]);
+        at += 1;
+    }
     aggregates
 }
 

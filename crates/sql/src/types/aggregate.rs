@@ -9,13 +9,20 @@
 //! 2. The value of no rows is null, except of the counts.
 //! 3. Sums of integers are kept in 128 bits and checked against the result's type at the end, so their order does not
 //!    matter. Sums of floats depend on it, as PostgreSQL's do.
-//! 4. A state is memory of one request; [`Accumulator::bytes`] is what a group's account is charged for.
+//! 4. What is asked of values in their order (`WITHIN GROUP`) has the values as its first arguments and the call's own ones behind
+//!    them, the same for all rows of a group; the executor adds the rows in that order.
+//! 5. A state is memory of one request; [`Accumulator::bytes`] is what a group's account is charged for.
 
+mod ordered;
+mod statistics;
+
+use self::statistics::{Exact, Regression, Spread, Sums};
+use super::array::{Array, Dimension};
 use super::datetime::Interval;
 use super::numeric::Numeric;
 use super::table::{self, Kind, Oid};
 use super::{Datum, EvalCtx, array, compare, float, int};
-use base::{Error, Result};
+use base::{Error, Result, sqlstate};
 
 /// What an aggregate does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -57,6 +64,114 @@ pub enum AggOp {
     StringAgg,
     /// `array_agg`
     ArrayAgg,
+    /// `array_agg` of arrays
+    ArrayAggArrays,
+    /// `bit_and`
+    BitAnd,
+    /// `bit_or`
+    BitOr,
+    /// `bit_xor`
+    BitXor,
+    /// `var_pop`
+    VarPop,
+    /// `var_samp`, `variance`
+    VarSamp,
+    /// `stddev_pop`
+    StddevPop,
+    /// `stddev_samp`, `stddev`
+    StddevSamp,
+    /// `regr_count`
+    RegrCount,
+    /// `regr_avgx`
+    RegrAvgX,
+    /// `regr_avgy`
+    RegrAvgY,
+    /// `regr_sxx`
+    RegrSxx,
+    /// `regr_syy`
+    RegrSyy,
+    /// `regr_sxy`
+    RegrSxy,
+    /// `covar_pop`
+    CovarPop,
+    /// `covar_samp`
+    CovarSamp,
+    /// `corr`
+    Corr,
+    /// `regr_r2`
+    RegrR2,
+    /// `regr_slope`
+    RegrSlope,
+    /// `regr_intercept`
+    RegrIntercept,
+    /// `percentile_cont`
+    PercentileCont,
+    /// `percentile_cont` of several fractions
+    PercentilesCont,
+    /// `percentile_disc`
+    PercentileDisc,
+    /// `percentile_disc` of several fractions
+    PercentilesDisc,
+    /// `mode`
+    Mode,
+    /// `rank` of a row that is not there; its argument says whether a row comes before it.
+    Rank,
+    /// `dense_rank` of such a row; only rows before it are added, and equal ones once.
+    DenseRank,
+    /// `percent_rank` of such a row.
+    PercentRank,
+    /// `cume_dist` of such a row; a second argument says whether a row is equal to it.
+    CumeDist,
+}
+
+impl AggOp {
+    /// Does it need `WITHIN GROUP`?
+    pub fn is_ordered_set(self) -> bool {
+        use AggOp::*;
+        self.is_hypothetical()
+            || matches!(self, PercentileCont | PercentilesCont | PercentileDisc | PercentilesDisc | Mode)
+    }
+
+    /// Is it asked of a row that is not there?
+    pub fn is_hypothetical(self) -> bool {
+        matches!(self, AggOp::Rank | AggOp::DenseRank | AggOp::PercentRank | AggOp::CumeDist)
+    }
+
+    /// The letter in `pg_aggregate.aggkind`.
+    pub fn code(self) -> u8 {
+        match self {
+            _ if self.is_hypothetical() => b'h',
+            _ if self.is_ordered_set() => b'o',
+            _ => b'n',
+        }
+    }
+
+    fn spread(self) -> Option<Spread> {
+        Some(match self {
+            AggOp::VarPop => Spread { sample: false, deviation: false },
+            AggOp::VarSamp => Spread { sample: true, deviation: false },
+            AggOp::StddevPop => Spread { sample: false, deviation: true },
+            AggOp::StddevSamp => Spread { sample: true, deviation: true },
+            _ => return None,
+        })
+    }
+
+    fn regression(self) -> Option<Regression> {
+        Some(match self {
+            AggOp::RegrAvgX => Regression::AverageX,
+            AggOp::RegrAvgY => Regression::AverageY,
+            AggOp::RegrSxx => Regression::SquaresX,
+            AggOp::RegrSyy => Regression::SquaresY,
+            AggOp::RegrSxy => Regression::Products,
+            AggOp::CovarPop => Regression::CovariancePopulation,
+            AggOp::CovarSamp => Regression::CovarianceSample,
+            AggOp::Corr => Regression::Correlation,
+            AggOp::RegrR2 => Regression::Determination,
+            AggOp::RegrSlope => Regression::Slope,
+            AggOp::RegrIntercept => Regression::Intercept,
+            _ => return None,
+        })
+    }
 }
 
 /// An aggregate's row.
@@ -145,6 +260,12 @@ enum State {
     Value(Owned),
     Text(Vec<u8>),
     Values(Vec<Owned>),
+    Exact(Box<Exact>),
+    Sums(Box<Sums>),
+    /// Values in order, and what is asked of them.
+    Ordered(Vec<Owned>, Owned),
+    /// How many rows come before one that is not there, and how many are equal to it.
+    Places(i64, i64),
 }
 
 impl Default for Accumulator {
@@ -162,10 +283,17 @@ impl Accumulator {
     /// The memory that the state holds outside itself.
     pub fn bytes(&self) -> usize {
         match &self.state {
-            State::Empty | State::Int(_) | State::Float(_) | State::Interval(_) | State::Value(Owned::Value(_)) => 0,
+            State::Empty
+            | State::Int(_)
+            | State::Float(_)
+            | State::Interval(_)
+            | State::Places(..)
+            | State::Value(Owned::Value(_)) => 0,
+            State::Exact(exact) => exact.heap_bytes() + size_of::<Exact>(),
+            State::Sums(_) => size_of::<Sums>(),
             State::Numeric(value) => value.heap_bytes(),
             State::Value(Owned::Bytes(bytes)) | State::Text(bytes) => bytes.capacity(),
-            State::Values(values) => {
+            State::Values(values) | State::Ordered(values, _) => {
                 let own = values.iter().map(|value| match value {
                     Owned::Bytes(bytes) => bytes.capacity(),
                     Owned::Value(_) => 0,
@@ -179,7 +307,12 @@ impl Accumulator {
     #[inline]
     pub fn add(&mut self, call: AggCall, args: &[Datum<'_>]) -> Result<()> {
         let value = args.first().copied().unwrap_or(Datum::Null);
-        if value.is_null() && !matches!(call.op, AggOp::CountRows | AggOp::ArrayAgg) {
+        if value.is_null() && !matches!(call.op, AggOp::CountRows | AggOp::ArrayAgg | AggOp::ArrayAggArrays) {
+            return Ok(());
+        }
+        // A pair with a null in it is none.
+        let is_pair = call.op == AggOp::RegrCount || call.op.regression().is_some();
+        if is_pair && args.get(1).is_none_or(|x| x.is_null()) {
             return Ok(());
         }
         self.count += 1;
@@ -262,6 +395,7 @@ impl Accumulator {
                 }
                 state => *state = State::Values(vec![Owned::new(value)]),
             },
+            _ => return self.add_more(call, value, args),
         }
         Ok(())
     }
@@ -286,11 +420,99 @@ impl Accumulator {
         }
     }
 
+    /// What is asked more rarely.
+    fn add_more(&mut self, call: AggCall, value: Datum<'_>, args: &[Datum<'_>]) -> Result<()> {
+        let second = args.get(1).copied().unwrap_or(Datum::Null);
+        match call.op {
+            AggOp::ArrayAggArrays => {
+                if value.is_null() {
+                    return Err(Error::statement(sqlstate::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
+                }
+                let dimensions = |bytes: &[u8]| Array::decode(bytes).map(|array| array.dimensions().to_vec());
+                let refuse = |message| Err(Error::statement(sqlstate::ARRAY_SUBSCRIPT_ERROR, message));
+                let own = dimensions(value.bytes())?;
+                if own.is_empty() {
+                    return refuse("cannot accumulate empty arrays");
+                }
+                match &mut self.state {
+                    State::Values(values) => {
+                        let first = values.first().map_or(Datum::Null, Owned::as_datum);
+                        if dimensions(first.bytes())? != own {
+                            return refuse("cannot accumulate arrays of different dimensionality");
+                        }
+                        values.try_reserve(1).map_err(|_| Error::out_of_memory("array_agg", size_of::<Owned>()))?;
+                        values.push(Owned::new(value));
+                    }
+                    state => *state = State::Values(vec![Owned::new(value)]),
+                }
+            }
+            AggOp::BitAnd | AggOp::BitOr | AggOp::BitXor => {
+                let value = value.int();
+                let now = match (&self.state, call.op) {
+                    (State::Value(Owned::Value(Datum::Int(so_far))), AggOp::BitAnd) => so_far & value,
+                    (State::Value(Owned::Value(Datum::Int(so_far))), AggOp::BitOr) => so_far | value,
+                    (State::Value(Owned::Value(Datum::Int(so_far))), _) => so_far ^ value,
+                    _ => value,
+                };
+                self.state = State::Value(Owned::Value(Datum::Int(now)));
+            }
+            op if op.spread().is_some() => match value {
+                Datum::Float(value) => self.sums().add(value)?,
+                value => {
+                    let value = match value {
+                        Datum::Int(value) => Numeric::from_int(value.into()),
+                        value => Numeric::decode(value.bytes())?,
+                    };
+                    if !matches!(self.state, State::Exact(_)) {
+                        self.state = State::Exact(Box::new(Exact::EMPTY));
+                    }
+                    if let State::Exact(exact) = &mut self.state {
+                        exact.add(&value)?;
+                    }
+                }
+            },
+            op if op.regression().is_some() => self.sums().add_pair(value.float(), second.float())?,
+            AggOp::PercentileCont
+            | AggOp::PercentilesCont
+            | AggOp::PercentileDisc
+            | AggOp::PercentilesDisc
+            | AggOp::Mode => match &mut self.state {
+                State::Ordered(values, _) => {
+                    values.try_reserve(1).map_err(|_| Error::out_of_memory("WITHIN GROUP", size_of::<Owned>()))?;
+                    values.push(Owned::new(value));
+                }
+                state => *state = State::Ordered(vec![Owned::new(value)], Owned::new(second)),
+            },
+            op if op.is_hypothetical() => {
+                let before = i64::from(value == Datum::Bool(true));
+                let equal = i64::from(second == Datum::Bool(true));
+                let (befores, equals) = match self.state {
+                    State::Places(befores, equals) => (befores, equals),
+                    _ => (0, 0),
+                };
+                self.state = State::Places(befores + before, equals + equal);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn sums(&mut self) -> &mut Sums {
+        if !matches!(self.state, State::Sums(_)) {
+            self.state = State::Sums(Box::default());
+        }
+        match &mut self.state {
+            State::Sums(sums) => sums,
+            _ => unreachable!("the state was just made"),
+        }
+    }
+
     /// The value of what has been added.
     pub fn finish<'a>(&self, call: AggCall, ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
         let numeric = |value: Numeric| Ok(Datum::Bytes(value.encode(|bytes| ctx.arena.copy(bytes))??));
         match (&self.state, call.op) {
-            (_, AggOp::CountRows | AggOp::Count) => Ok(Datum::Int(self.count)),
+            (_, AggOp::CountRows | AggOp::Count | AggOp::RegrCount) => Ok(Datum::Int(self.count)),
+            (_, op) if op.is_hypothetical() => Ok(self.place(op)),
             (State::Empty, _) => Ok(Datum::Null),
             (State::Int(sum), AggOp::SumInt) => {
                 i64::try_from(*sum).map(Datum::Int).map_err(|_| int::out_of_range("bigint"))
@@ -307,6 +529,34 @@ impl Accumulator {
             (State::Interval(sum), _) => Ok(Datum::Bytes(ctx.arena.copy(&sum.encode())?)),
             (State::Value(value), _) => ctx.arena.keep(value.as_datum()),
             (State::Text(text), _) => Ok(Datum::Bytes(ctx.arena.copy(text)?)),
+            (State::Exact(exact), op) => match op.spread() {
+                Some(spread) if !spread.sample || self.count > 1 => numeric(exact.result(self.count, spread)?),
+                _ => Ok(Datum::Null),
+            },
+            (State::Sums(sums), op) => Ok(match (op.spread(), op.regression()) {
+                (Some(spread), _) if spread.sample && self.count < 2 => Datum::Null,
+                (Some(spread), _) => Datum::Float(sums.spread(spread)),
+                (None, Some(wanted)) => sums.regression(wanted).map_or(Datum::Null, Datum::Float),
+                (None, None) => Datum::Null,
+            }),
+            (State::Ordered(values, asked), op) => {
+                let values = values.iter().map(|value| ctx.arena.keep(value.as_datum())).collect::<Result<Vec<_>>>()?;
+                in_order(op, call, &values, asked.as_datum(), ctx)
+            }
+            // Answered above.
+            (State::Places(..), _) => Ok(Datum::Null),
+            (State::Values(values), AggOp::ArrayAggArrays) => {
+                let arrays = values.iter().map(|value| Array::decode(value.as_datum().bytes()));
+                let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                let Some(first) = arrays.first() else { return Ok(Datum::Null) };
+                let outer = Dimension { length: arrays.len() as u32, lower: 1 };
+                let dimensions = [&[outer], first.dimensions()].concat();
+                let mut elements = Vec::with_capacity(arrays.len() * first.len());
+                for array in &arrays {
+                    elements.extend(array.elements()?);
+                }
+                Ok(Datum::Bytes(ctx.arena.copy(&array::encode(first.element(), &dimensions, &elements)?)?))
+            }
             (State::Values(values), _) => {
                 let elements: Vec<Datum<'_>> = values.iter().map(Owned::as_datum).collect();
                 Ok(Datum::Bytes(ctx.arena.copy(&array::encode_list(call.argument, &elements)?)?))
@@ -314,8 +564,54 @@ impl Accumulator {
         }
     }
 
+    /// The place that a row would have among those that were added.
+    fn place<'a>(&self, op: AggOp) -> Datum<'a> {
+        let (before, equal) = match self.state {
+            State::Places(before, equal) => (before, equal),
+            _ => (0, 0),
+        };
+        match op {
+            AggOp::DenseRank => Datum::Int(self.count + 1),
+            AggOp::PercentRank if self.count == 0 => Datum::Float(0.0),
+            AggOp::PercentRank => Datum::Float(before as f64 / self.count as f64),
+            AggOp::CumeDist => Datum::Float((before + equal + 1) as f64 / (self.count + 1) as f64),
+            _ => Datum::Int(before + 1),
+        }
+    }
+
     fn divisor(&self) -> Numeric {
         Numeric::from_int(self.count.into())
+    }
+}
+
+/// What is asked of values in their order, of which there is one at least.
+fn in_order<'a>(
+    op: AggOp,
+    call: AggCall,
+    values: &[Datum<'a>],
+    asked: Datum<'_>,
+    ctx: &EvalCtx<'a>,
+) -> Result<Datum<'a>> {
+    let same = |left: Datum<'a>, right: Datum<'a>| compare::compare(call.kind, left, right).is_eq();
+    let is_continuous = matches!(op, AggOp::PercentileCont | AggOp::PercentilesCont);
+    let one = |asked: Datum<'_>| {
+        let Datum::Float(fraction) = asked else { return Ok(Datum::Null) };
+        let fraction = ordered::fraction(fraction)?;
+        match is_continuous {
+            true => ordered::continuous(call.kind, values, fraction, ctx.arena),
+            false => Ok(ordered::discrete(values, fraction)),
+        }
+    };
+    match op {
+        AggOp::Mode => Ok(ordered::mode(values, same)),
+        AggOp::PercentilesCont | AggOp::PercentilesDisc => {
+            let Datum::Bytes(bytes) = asked else { return Ok(Datum::Null) };
+            let fractions = Array::decode(bytes)?;
+            let results = fractions.iter().map(|fraction| one(fraction?)).collect::<Result<Vec<_>>>()?;
+            let array = array::encode(call.argument, fractions.dimensions(), &results)?;
+            Ok(Datum::Bytes(ctx.arena.copy(&array)?))
+        }
+        _ => one(asked),
     }
 }
 
@@ -336,6 +632,7 @@ macro_rules! aggregates {
 #[rustfmt::skip]
 aggregates! {
     2335 "array_agg" [ANYNONARRAY] ANYARRAY ArrayAgg;
+    4053 "array_agg" [ANYARRAY] ANYARRAY ArrayAggArrays;
     2100 "avg" [INT8] NUMERIC AvgInt;
     2101 "avg" [INT4] NUMERIC AvgInt;
     2102 "avg" [INT2] NUMERIC AvgInt;
@@ -343,10 +640,22 @@ aggregates! {
     2104 "avg" [FLOAT4] FLOAT8 AvgFloat;
     2105 "avg" [FLOAT8] FLOAT8 AvgFloat;
     2106 "avg" [INTERVAL] INTERVAL AvgInterval;
+    2236 "bit_and" [INT2] INT2 BitAnd;
+    2238 "bit_and" [INT4] INT4 BitAnd;
+    2240 "bit_and" [INT8] INT8 BitAnd;
+    2237 "bit_or" [INT2] INT2 BitOr;
+    2239 "bit_or" [INT4] INT4 BitOr;
+    2241 "bit_or" [INT8] INT8 BitOr;
+    6164 "bit_xor" [INT2] INT2 BitXor;
+    6165 "bit_xor" [INT4] INT4 BitXor;
+    6166 "bit_xor" [INT8] INT8 BitXor;
     2517 "bool_and" [BOOL] BOOL BoolAnd;
     2518 "bool_or" [BOOL] BOOL BoolOr;
+    2829 "corr" [FLOAT8 FLOAT8] FLOAT8 Corr;
     2147 "count" [ANY] INT8 Count;
     2803 "count" [] INT8 CountRows;
+    2827 "covar_pop" [FLOAT8 FLOAT8] FLOAT8 CovarPop;
+    2828 "covar_samp" [FLOAT8 FLOAT8] FLOAT8 CovarSamp;
     2519 "every" [BOOL] BOOL BoolAnd;
     2050 "max" [ANYARRAY] ANYARRAY Max;
     2115 "max" [INT8] INT8 Max;
@@ -378,7 +687,42 @@ aggregates! {
     2145 "min" [TEXT] TEXT Min;
     2146 "min" [NUMERIC] NUMERIC Min;
     2245 "min" [BPCHAR] BPCHAR Min;
+    3984 "mode" [ANYELEMENT] ANYELEMENT Mode;
+    3974 "percentile_cont" [FLOAT8 FLOAT8] FLOAT8 PercentileCont;
+    3976 "percentile_cont" [FLOAT8 INTERVAL] INTERVAL PercentileCont;
+    3980 "percentile_cont" [FLOAT8_ARRAY FLOAT8] FLOAT8_ARRAY PercentilesCont;
+    3982 "percentile_cont" [FLOAT8_ARRAY INTERVAL] INTERVAL_ARRAY PercentilesCont;
+    3972 "percentile_disc" [FLOAT8 ANYELEMENT] ANYELEMENT PercentileDisc;
+    3978 "percentile_disc" [FLOAT8_ARRAY ANYELEMENT] ANYARRAY PercentilesDisc;
+    2822 "regr_avgx" [FLOAT8 FLOAT8] FLOAT8 RegrAvgX;
+    2823 "regr_avgy" [FLOAT8 FLOAT8] FLOAT8 RegrAvgY;
+    2818 "regr_count" [FLOAT8 FLOAT8] INT8 RegrCount;
+    2826 "regr_intercept" [FLOAT8 FLOAT8] FLOAT8 RegrIntercept;
+    2824 "regr_r2" [FLOAT8 FLOAT8] FLOAT8 RegrR2;
+    2825 "regr_slope" [FLOAT8 FLOAT8] FLOAT8 RegrSlope;
+    2819 "regr_sxx" [FLOAT8 FLOAT8] FLOAT8 RegrSxx;
+    2821 "regr_sxy" [FLOAT8 FLOAT8] FLOAT8 RegrSxy;
+    2820 "regr_syy" [FLOAT8 FLOAT8] FLOAT8 RegrSyy;
+    2154 "stddev" [INT8] NUMERIC StddevSamp;
+    2155 "stddev" [INT4] NUMERIC StddevSamp;
+    2156 "stddev" [INT2] NUMERIC StddevSamp;
+    2157 "stddev" [FLOAT4] FLOAT8 StddevSamp;
+    2158 "stddev" [FLOAT8] FLOAT8 StddevSamp;
+    2159 "stddev" [NUMERIC] NUMERIC StddevSamp;
+    2724 "stddev_pop" [INT8] NUMERIC StddevPop;
+    2725 "stddev_pop" [INT4] NUMERIC StddevPop;
+    2726 "stddev_pop" [INT2] NUMERIC StddevPop;
+    2727 "stddev_pop" [FLOAT4] FLOAT8 StddevPop;
+    2728 "stddev_pop" [FLOAT8] FLOAT8 StddevPop;
+    2729 "stddev_pop" [NUMERIC] NUMERIC StddevPop;
+    2712 "stddev_samp" [INT8] NUMERIC StddevSamp;
+    2713 "stddev_samp" [INT4] NUMERIC StddevSamp;
+    2714 "stddev_samp" [INT2] NUMERIC StddevSamp;
+    2715 "stddev_samp" [FLOAT4] FLOAT8 StddevSamp;
+    2716 "stddev_samp" [FLOAT8] FLOAT8 StddevSamp;
+    2717 "stddev_samp" [NUMERIC] NUMERIC StddevSamp;
     3538 "string_agg" [TEXT TEXT] TEXT StringAgg;
+    3545 "string_agg" [BYTEA BYTEA] BYTEA StringAgg;
     2107 "sum" [INT8] NUMERIC SumInt8;
     2108 "sum" [INT4] INT8 SumInt;
     2109 "sum" [INT2] INT8 SumInt;
@@ -386,6 +730,24 @@ aggregates! {
     2111 "sum" [FLOAT8] FLOAT8 SumFloat8;
     2113 "sum" [INTERVAL] INTERVAL SumInterval;
     2114 "sum" [NUMERIC] NUMERIC SumNumeric;
+    2718 "var_pop" [INT8] NUMERIC VarPop;
+    2719 "var_pop" [INT4] NUMERIC VarPop;
+    2720 "var_pop" [INT2] NUMERIC VarPop;
+    2721 "var_pop" [FLOAT4] FLOAT8 VarPop;
+    2722 "var_pop" [FLOAT8] FLOAT8 VarPop;
+    2723 "var_pop" [NUMERIC] NUMERIC VarPop;
+    2641 "var_samp" [INT8] NUMERIC VarSamp;
+    2642 "var_samp" [INT4] NUMERIC VarSamp;
+    2643 "var_samp" [INT2] NUMERIC VarSamp;
+    2644 "var_samp" [FLOAT4] FLOAT8 VarSamp;
+    2645 "var_samp" [FLOAT8] FLOAT8 VarSamp;
+    2646 "var_samp" [NUMERIC] NUMERIC VarSamp;
+    2148 "variance" [INT8] NUMERIC VarSamp;
+    2149 "variance" [INT4] NUMERIC VarSamp;
+    2150 "variance" [INT2] NUMERIC VarSamp;
+    2151 "variance" [FLOAT4] FLOAT8 VarSamp;
+    2152 "variance" [FLOAT8] FLOAT8 VarSamp;
+    2153 "variance" [NUMERIC] NUMERIC VarSamp;
 }
 
 #[cfg(test)]
@@ -455,6 +817,10 @@ mod tests {
             ("string_agg", Oid::TEXT, &[Some("a"), None, Some("b")], "a, b"),
             ("array_agg", Oid::INT4, &[Some("1"), None, Some("3")], "{1,NULL,3}"),
             ("array_agg", Oid::TEXT, &[], "null"),
+            ("bit_xor", Oid::INT4, &[Some("5"), None, Some("3")], "6"),
+            ("var_pop", Oid::INT4, &[Some("1"), Some("3")], "1.00000000000000000000"),
+            ("stddev", Oid::FLOAT8, &[Some("1"), Some("3")], "1.4142135623730951"),
+            ("stddev", Oid::NUMERIC, &[Some("1")], "null"),
         ];
         for (name, oid, values, expected) in table {
             assert_eq!(run(name, *oid, values), *expected, "{name} of {oid:?} {values:?}");

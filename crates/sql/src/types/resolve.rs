@@ -308,7 +308,8 @@ where
     Ok(Resolved { row, args, result, context: Context::Implicit })
 }
 
-fn show(oid: Oid) -> String {
+/// A type as errors show it.
+pub fn show(oid: Oid) -> String {
     format_type(Type::plain(oid))
 }
 

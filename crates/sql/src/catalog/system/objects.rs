@@ -138,7 +138,9 @@ pub(super) fn functions(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
 /// `pg_aggregate`
 pub(super) fn aggregates(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for row in aggregate::TABLE {
-        rows.row().oid(row.oid).char(b'n').int(0).end();
+        // How many arguments stand before `WITHIN GROUP`.
+        let direct = if row.op.is_ordered_set() { row.args.len().saturating_sub(1) } else { 0 };
+        rows.row().oid(row.oid).char(row.op.code()).int(direct as i64).end();
     }
     Ok(())
 }

@@ -179,6 +179,12 @@ impl Numeric {
         let (weight, _) = self.leading_group();
         let root_weight = weight * 4 / 2 + 1;
         let scale = (SIGNIFICANT_DIGITS_MIN - root_weight).max(i64::from(self.scale())).clamp(0, DISPLAY_SCALE_MAX);
+        self.sqrt_at(scale)
+    }
+
+    /// The square root of a number that is not negative, at a scale.
+    pub fn sqrt_at(&self, scale: impl Into<i64>) -> Result<Numeric> {
+        let scale = scale.into();
         // Two digits more than shown: the root is then cut, and rounded with the remainder in mind.
         let digits = (scale as u64 + 2) * 2;
         let widened = match digits as i64 - i64::from(self.scale()) {
