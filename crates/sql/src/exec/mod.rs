@@ -13,7 +13,7 @@
 //! | [`around`] | session, catalog, time |
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
-//! | [`scan`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
+//! | [`scan`], [`series`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
@@ -35,6 +35,7 @@ pub mod modify;
 pub mod recursive;
 pub mod reference;
 pub mod scan;
+pub mod series;
 pub mod set;
 pub mod sort;
 pub mod store;
@@ -111,7 +112,7 @@ enum State {
     /// Rows of a view.
     View(Box<scan::ViewState>),
     /// A function that gives a set.
-    Function(Box<scan::FunctionState>),
+    Function(Box<series::FunctionState>),
     /// A loop with a row of the outer node.
     Loop { matched: bool },
     /// A hash join.

@@ -1,31 +1,19 @@
 //! Where rows come from: expressions, functions, views; and what passes them on.
 
+use super::series::{FunctionState, next_moment};
 use super::store::Rows;
 use super::value::Value;
 use super::{Exec, State};
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::plan::blob::At;
-use crate::plan::number;
 use crate::plan::record::{Filter, FunctionScan, Materialize, Once, Project, Values, ViewScan};
-use crate::types::array::Array;
-use crate::types::op::Op;
 use crate::types::{Datum, Oid};
-use base::{Error, Result, sqlstate};
+use base::Result;
 
 /// The rows of a view.
 pub(super) struct ViewState {
     rows: RowSink,
     at: usize,
-}
-
-/// How far a function that gives a set has come.
-pub(super) enum FunctionState {
-    /// A series of numbers.
-    Series { next: Option<i64>, end: i64, step: i64, row: i64 },
-    /// The elements of an array, kept.
-    Elements { rows: Rows },
-    /// One value.
-    Once,
 }
 
 impl Exec<'_> {
@@ -111,6 +99,19 @@ impl Exec<'_> {
                     self.set(record.output, Value::Int(value));
                     *row
                 }
+                FunctionState::Numbers { next, end, step, row } => {
+                    let Some(value) = self.next_number(record.buffer, next, end, step)? else { break };
+                    *row += 1;
+                    self.set(record.output, value);
+                    *row
+                }
+                FunctionState::Moments { next, end, step, with_zone, row } => {
+                    let zone = with_zone.then(|| self.around.context(&self.arena).style.zone);
+                    let Some(value) = next_moment(next, *end, *step, zone)? else { break };
+                    *row += 1;
+                    self.set(record.output, value);
+                    *row
+                }
                 FunctionState::Elements { rows } => {
                     if rows.at >= rows.count {
                         break;
@@ -155,39 +156,6 @@ impl Exec<'_> {
         let state = self.function_state(record, &arguments);
         self.memory.scratch.truncate(scratch);
         state
-    }
-
-    fn function_state(&mut self, record: &FunctionScan, arguments: &[Value]) -> Result<Option<FunctionState>> {
-        if arguments.iter().any(|argument| argument.is_null()) {
-            return Ok(None);
-        }
-        match number::op(record.op as u16) {
-            Some(Op::GenerateSeries) => {
-                let number = |index: usize| match arguments.get(index) {
-                    Some(Value::Int(value)) => *value,
-                    _ => 1,
-                };
-                let (next, end, step) = (number(0), number(1), number(2));
-                if step == 0 {
-                    return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, "step size cannot equal zero"));
-                }
-                Ok(Some(FunctionState::Series { next: Some(next), end, step, row: 0 }))
-            }
-            // No table is a part of another one.
-            Some(Op::PartitionAncestors) => Ok(None),
-            Some(Op::Unnest) => {
-                let Some(Value::Span(span)) = arguments.first() else { return Ok(None) };
-                self.memory.buffers[record.buffer as usize].clear();
-                let bytes = self.memory.bytes(*span).to_vec();
-                let mut rows = Rows::new(1);
-                for item in Array::decode(&bytes)?.iter() {
-                    let value = self.memory.to_buffer(record.buffer, item?)?;
-                    rows.push(std::iter::once(value))?;
-                }
-                Ok(Some(FunctionState::Elements { rows }))
-            }
-            _ => Err(Error::unsupported("this set-returning function is not supported")),
-        }
     }
 
     // ---- views

@@ -319,10 +319,16 @@ functions! {
     5044 "gcd" [INT4 INT4] INT4 Int4Gcd Strict Immutable;
     5045 "gcd" [INT8 INT8] INT8 Int8Gcd Strict Immutable;
     5048 "gcd" [NUMERIC NUMERIC] NUMERIC NumericGcd Strict Immutable;
+    938 "generate_series" [TIMESTAMP TIMESTAMP INTERVAL] TIMESTAMP GenerateTimestampSeries Strict Immutable Set;
+    939 "generate_series" [TIMESTAMPTZ TIMESTAMPTZ INTERVAL] TIMESTAMPTZ GenerateTimestamptzSeries Strict Stable Set;
     1066 "generate_series" [INT4 INT4 INT4] INT4 GenerateSeries Strict Immutable Set;
     1067 "generate_series" [INT4 INT4] INT4 GenerateSeries Strict Immutable Set;
     1068 "generate_series" [INT8 INT8 INT8] INT8 GenerateSeries Strict Immutable Set;
     1069 "generate_series" [INT8 INT8] INT8 GenerateSeries Strict Immutable Set;
+    3259 "generate_series" [NUMERIC NUMERIC NUMERIC] NUMERIC GenerateNumericSeries Strict Immutable Set;
+    3260 "generate_series" [NUMERIC NUMERIC] NUMERIC GenerateNumericSeries Strict Immutable Set;
+    1191 "generate_subscripts" [ANYARRAY INT4 BOOL] INT4 GenerateSubscripts Strict Immutable Set;
+    1192 "generate_subscripts" [ANYARRAY INT4] INT4 GenerateSubscripts Strict Immutable Set;
     723 "get_bit" [BYTEA INT8] INT4 GetBit Strict Immutable;
     721 "get_byte" [BYTEA INT4] INT4 GetByte Strict Immutable;
     710 "getpgusername" [] NAME CurrentUser Strict Stable;
@@ -659,6 +665,8 @@ functions! {
     6264 "regexp_like" [TEXT TEXT TEXT] BOOL RegexLike Strict Immutable;
     3396 "regexp_match" [TEXT TEXT] TEXT_ARRAY RegexMatch Strict Immutable;
     3397 "regexp_match" [TEXT TEXT TEXT] TEXT_ARRAY RegexMatch Strict Immutable;
+    2763 "regexp_matches" [TEXT TEXT] TEXT_ARRAY RegexMatches Strict Immutable Set;
+    2764 "regexp_matches" [TEXT TEXT TEXT] TEXT_ARRAY RegexMatches Strict Immutable Set;
     2284 "regexp_replace" [TEXT TEXT TEXT] TEXT RegexReplace Strict Immutable;
     2285 "regexp_replace" [TEXT TEXT TEXT TEXT] TEXT RegexReplace Strict Immutable;
     6251 "regexp_replace" [TEXT TEXT TEXT INT4 INT4 TEXT] TEXT RegexReplace Strict Immutable;
@@ -666,6 +674,8 @@ functions! {
     6253 "regexp_replace" [TEXT TEXT TEXT INT4] TEXT RegexReplace Strict Immutable;
     2767 "regexp_split_to_array" [TEXT TEXT] TEXT_ARRAY RegexSplitToArray Strict Immutable;
     2768 "regexp_split_to_array" [TEXT TEXT TEXT] TEXT_ARRAY RegexSplitToArray Strict Immutable;
+    2765 "regexp_split_to_table" [TEXT TEXT] TEXT RegexSplitToTable Strict Immutable Set;
+    2766 "regexp_split_to_table" [TEXT TEXT TEXT] TEXT RegexSplitToTable Strict Immutable Set;
     6265 "regexp_substr" [TEXT TEXT] TEXT RegexSubstr Strict Immutable;
     6266 "regexp_substr" [TEXT TEXT INT4] TEXT RegexSubstr Strict Immutable;
     6267 "regexp_substr" [TEXT TEXT INT4 INT4] TEXT RegexSubstr Strict Immutable;
@@ -704,6 +714,8 @@ functions! {
     2648 "statement_timestamp" [] TIMESTAMPTZ StatementTimestamp Strict Stable;
     376 "string_to_array" [TEXT TEXT TEXT] TEXT_ARRAY StringToArray CalledOnNull Immutable;
     394 "string_to_array" [TEXT TEXT] TEXT_ARRAY StringToArray CalledOnNull Immutable;
+    6160 "string_to_table" [TEXT TEXT] TEXT StringToTable CalledOnNull Immutable Set;
+    6161 "string_to_table" [TEXT TEXT TEXT] TEXT StringToTable CalledOnNull Immutable Set;
     868 "strpos" [TEXT TEXT] INT4 Position Strict Immutable;
     877 "substr" [TEXT INT4 INT4] TEXT Substring3 Strict Immutable;
     883 "substr" [TEXT INT4] TEXT Substring2 Strict Immutable;

@@ -196,7 +196,8 @@ ops! {
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition;
         "The caller's: a function that returns a set."
-            Unnest GenerateSeries PartitionAncestors;
+            Unnest GenerateSeries GenerateNumericSeries GenerateTimestampSeries GenerateTimestamptzSeries
+            GenerateSubscripts StringToTable RegexSplitToTable RegexMatches PartitionAncestors;
     }
 }
 

@@ -28,6 +28,8 @@ use super::text::trim_padding;
 use super::{Datum, EvalCtx};
 use base::{Error, Result, sqlstate};
 
+pub use pattern::matches;
+
 /// Does an operation.
 #[inline]
 pub fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Datum<'a>> {

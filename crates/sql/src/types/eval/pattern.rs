@@ -54,6 +54,15 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
     }
 }
 
+/// `regexp_matches(text, pattern [, flags])`: the groups of the first match, or of all of them with the flag `g`; an array of texts
+/// for each.
+pub fn matches<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Vec<&'a [u8]>> {
+    let flags = flags(args, 2, "regexp_matches()", true)?;
+    let count = if flags.global { usize::MAX } else { 1 };
+    let found = find(args, 0, count, flags, ctx)?;
+    found.iter().map(|found| groups(args[0].bytes(), found, ctx).map(Datum::bytes)).collect()
+}
+
 fn flags(args: &[Datum<'_>], at: usize, function: &str, may_be_global: bool) -> Result<Flags> {
     match args.get(at) {
         Some(text) => Flags::read(text.bytes(), function, may_be_global),
