@@ -976,9 +976,20 @@ pub struct CreateTable<'a> {
     /// `WITH (…)`
     pub options: &'a [StorageOption<'a>],
     /// `AS query`
-    pub query: Option<&'a Query<'a>>,
+    pub source: Option<TableSource<'a>>,
     /// `TABLESPACE`
     pub tablespace: Option<Name<'a>>,
+}
+
+/// The query of `CREATE TABLE … AS`.
+#[derive(Clone, Copy, Debug)]
+pub struct TableSource<'a> {
+    /// Names that were given to the columns, from the first.
+    pub names: &'a [Name<'a>],
+    /// Where the query begins in the statement's text, and where it ends.
+    pub range: (u32, u32),
+    /// False with `WITH NO DATA`.
+    pub with_data: bool,
 }
 
 /// A column of `CREATE TABLE`.

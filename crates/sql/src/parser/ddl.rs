@@ -2,7 +2,7 @@
 
 use super::ast::{
     AlterAction, ColumnDefinition, ConstraintKind, CreateIndex, CreateTable, Name, ObjectKind, ReferentialAction,
-    SourceExpr, StorageOption, TableConstraint, Utility,
+    SourceExpr, StorageOption, TableConstraint, TableSource, Utility,
 };
 use super::cursor::{Parser, kw};
 use crate::lexer::TokenKind;
@@ -73,7 +73,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             columns: &[],
             constraints: &[],
             options: &[],
-            query: None,
+            source: None,
             tablespace: None,
         };
         let at = self.at()?;
@@ -84,8 +84,12 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.is(kw!("of"))? {
             return Err(self.unsupported("a table of a composite type", at));
         }
+        let mut names: &[Name<'_>] = &[];
         if self.is_kind(TokenKind::ParenOpen)? && !self.is_query_in_parentheses()? {
-            self.table_elements(&mut table)?;
+            match self.peek_at(2)?.token.kind {
+                TokenKind::Comma | TokenKind::ParenClose => names = self.names_in_parentheses()?,
+                _ => self.table_elements(&mut table)?,
+            }
         }
         loop {
             let at = self.at()?;
@@ -109,14 +113,25 @@ impl<'t, 'a> Parser<'t, 'a> {
                     return Err(self.unsupported("a table access method other than heap", at));
                 }
             } else if self.eat(kw!("as"))? {
-                table.query = Some(self.query()?);
-                if self.is(kw!("with"))? {
-                    return Err(self.unsupported("WITH NO DATA", at));
+                let start = self.at()?;
+                if self.is(kw!("execute"))? {
+                    return Err(self.unsupported("CREATE TABLE AS EXECUTE", start));
                 }
+                self.query()?;
+                let range = (start, self.last_end());
+                let mut with_data = true;
+                if self.eat(kw!("with"))? {
+                    with_data = !self.eat(kw!("no"))?;
+                    self.expect(kw!("data"))?;
+                }
+                table.source = Some(TableSource { names, range, with_data });
                 break;
             } else {
                 break;
             }
+        }
+        if table.source.is_none() && !names.is_empty() {
+            self.expect(kw!("as"))?;
         }
         Ok(Utility::CreateTable(self.bump.alloc(table)))
     }

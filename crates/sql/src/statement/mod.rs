@@ -7,6 +7,7 @@
 //! | [`prepare`] | `PREPARE`, `EXECUTE`, `DEALLOCATE`, `DECLARE`, `FETCH`, `CLOSE` |
 //! | [`explain`] | `EXPLAIN` |
 //! | [`table`](mod@table), [`index`](mod@index), [`alter`] | `CREATE`, `ALTER` and `DROP` of tables, indexes, schemas; `TRUNCATE` |
+//! | `create_as` | `CREATE TABLE … AS` |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE` |
@@ -17,6 +18,7 @@
 pub mod alter;
 pub mod constraint;
 pub mod copy;
+mod create_as;
 pub mod define;
 pub mod explain;
 pub mod index;

@@ -33,26 +33,26 @@ impl<A: Allocator + Copy> Session<A> {
         if create.unlogged {
             return Err(Error::unsupported("unlogged tables are not supported yet").hint("Use a logged table."));
         }
-        if create.query.is_some() {
-            return Err(Error::unsupported("CREATE TABLE AS is not supported yet")
-                .hint("Use CREATE TABLE and INSERT INTO … SELECT."));
-        }
         if let Some(space) = create.tablespace
             && space.text != "pg_default"
         {
             let message = format!("tablespace \"{}\" does not exist", space.text);
             return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
         }
-        self.check_writes(env, "CREATE TABLE")?;
+        let words = if create.source.is_some() { "CREATE TABLE AS" } else { "CREATE TABLE" };
+        self.check_writes(env, words)?;
         let (schema, name) = self.creation_place(env, create.path)?;
         self.lock_name(env, schema, name)?;
         if is_taken(&self.catalog(env)?, schema, name) {
             if create.if_not_exists {
                 let message = format!("relation \"{name}\" already exists, skipping");
                 out.notice(MessageLevel::Notice, &Error::statement(sqlstate::DUPLICATE_TABLE, message));
-                return Ok(TAG);
+                return Ok(Some(Tag::Words(words)));
             }
             return Err(taken(name));
+        }
+        if let Some(source) = &create.source {
+            return self.create_table_as(env, text, create, source, (schema, name));
         }
         if create.columns.len() > COLUMNS_MAX {
             let message = format!("tables can have at most {COLUMNS_MAX} columns");
@@ -67,30 +67,9 @@ impl<A: Allocator + Copy> Session<A> {
             columns.push(self.new_column(env, text, column)?);
         }
         let has_defaults = columns.iter().any(|column| column.default.is_some());
-        let options = storage_options(create.options, 10)?;
-        self.own_xid(env)?;
-        let rows = env.stored()?.create()?;
-        let mut draft = Draft::new(
-            TableDef {
-                oid: self.new_oid(env)?,
-                schema,
-                name: name.to_owned(),
-                kind: RelationKind::Table,
-                rows: Rows::Stored(rows),
-                owner: schema::BOOTSTRAP_ROLE,
-                columns,
-                indexes: Vec::new(),
-                constraints: Vec::new(),
-                referenced_by: Vec::new(),
-                options,
-                version: 0,
-            },
-            false,
-        );
+        let mut draft = Draft::new(self.new_table(env, create, (schema, name), columns)?, false);
         draft.names.push(name.to_owned());
         draft.has_expressions = has_defaults;
-        let oid = draft.table.oid;
-        self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
         let with_columns = create.columns.iter().flat_map(|column| column.constraints);
         let constraints: Vec<_> = with_columns.chain(create.constraints).collect();
         // Keys come first: a foreign key may refer to the table itself.
@@ -105,6 +84,35 @@ impl<A: Allocator + Copy> Session<A> {
         }
         self.finish_draft(env, &mut draft)?;
         Ok(TAG)
+    }
+
+    /// A table that is made, with its storage, locked; not defined yet.
+    pub(super) fn new_table(
+        &mut self,
+        env: &Environment<'_>,
+        create: &CreateTable<'_>,
+        (schema, name): (Oid, &str),
+        columns: Vec<ColumnDef>,
+    ) -> Result<TableDef> {
+        let options = storage_options(create.options, 10)?;
+        self.own_xid(env)?;
+        let rows = env.stored()?.create()?;
+        let oid = self.new_oid(env)?;
+        self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+        Ok(TableDef {
+            oid,
+            schema,
+            name: name.to_owned(),
+            kind: RelationKind::Table,
+            rows: Rows::Stored(rows),
+            owner: schema::BOOTSTRAP_ROLE,
+            columns,
+            indexes: Vec::new(),
+            constraints: Vec::new(),
+            referenced_by: Vec::new(),
+            options,
+            version: 0,
+        })
     }
 
     /// A column as it was written, without its constraints.
