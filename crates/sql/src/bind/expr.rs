@@ -1070,7 +1070,7 @@ impl Binder<'_> {
     }
 
     /// Binds a query inside an expression.
-    fn subquery(&mut self, query: &ast::Query<'_>, scope: &Scope<'_>, clause: Clause) -> Result<Query> {
+    pub(super) fn subquery(&mut self, query: &ast::Query<'_>, scope: &Scope<'_>, clause: Clause) -> Result<Query> {
         self.places.push("a subquery");
         let level = Level { clause, relations: scope.namespace.relations(), grouping: self.grouping.take() };
         self.around.push(level);
@@ -1080,7 +1080,7 @@ impl Binder<'_> {
         bound
     }
 
-    fn subplan(&mut self, query: Query, kind: SubplanKind, ty: Type) -> Expr {
+    pub(super) fn subplan(&mut self, query: Query, kind: SubplanKind, ty: Type) -> Expr {
         let number = self.bound.subplans.len() as u16;
         self.bound.subplans.push(Subplan { query: Box::new(query), kind });
         Expr { kind: ExprKind::Subplan(number), ty }

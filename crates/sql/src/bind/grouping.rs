@@ -66,7 +66,7 @@ pub(super) struct Rewriting {
 }
 
 /// What is done with each expression of a query.
-type Visit<'v> = dyn FnMut(&mut Binder<'_>, &mut Expr) -> Result<()> + 'v;
+pub(super) type Visit<'v> = dyn FnMut(&mut Binder<'_>, &mut Expr) -> Result<()> + 'v;
 
 impl Binder<'_> {
     /// Rewrites an expression to refer to groups.
@@ -149,7 +149,7 @@ impl Binder<'_> {
     }
 
     /// Calls `visit` for the expressions of a subplan's query.
-    fn in_subquery(&mut self, number: u16, visit: &mut Visit<'_>) -> Result<()> {
+    pub(super) fn in_subquery(&mut self, number: u16, visit: &mut Visit<'_>) -> Result<()> {
         let number = usize::from(number);
         let mut query = std::mem::replace(&mut self.bound.subplans[number].query, Box::new(Query::empty()));
         let done = self.in_query(&mut query, visit);

@@ -253,6 +253,7 @@ impl Binder<'_> {
             distinct: None,
             order_by: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locking: Vec::new(),
         })

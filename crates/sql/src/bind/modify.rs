@@ -14,12 +14,13 @@ use super::query::conjuncts;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{
     Body, ConflictRule, Expr, ExprKind, From, Modification, ModificationKind, Query, ROW_ID, Relation, RelationId,
-    Select, Source, Target,
+    Select, Source, SubplanKind, Target,
 };
 use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
 use crate::parser::{self, ast};
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
+use crate::types::function::Volatility;
 use crate::types::{Oid, Type, typmod};
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
@@ -410,7 +411,11 @@ impl Binder<'_> {
                 (false, _) => vec![assignment.value],
                 (true, ast::ExprKind::Row(items)) => items.to_vec(),
                 (true, _) if assignment.columns.len() == 1 => vec![assignment.value],
-                (true, _) => return Err(self.unsupported("a subquery that gives several columns", assignment.value.at)),
+                (true, ast::ExprKind::Subquery(query)) => {
+                    self.assign_row(assignment, query, table, scope, &mut assigned)?;
+                    continue;
+                }
+                (true, _) => return Err(self.unsupported("this source of several columns", assignment.value.at)),
             };
             if values.len() != assignment.columns.len() {
                 return Err(Error::statement(
@@ -437,6 +442,55 @@ impl Binder<'_> {
             }
         }
         Ok(assigned)
+    }
+
+    /// `(a, b) = (SELECT …)`: a subquery for each column, of which the others are left out. So none of it may be volatile.
+    fn assign_row(
+        &mut self,
+        assignment: &ast::Assignment<'_>,
+        query: &ast::Query<'_>,
+        table: &TableDef,
+        scope: &Scope<'_>,
+        assigned: &mut Vec<(usize, Expr)>,
+    ) -> Result<()> {
+        let at = assignment.value.at;
+        for (index, name) in assignment.columns.iter().enumerate() {
+            let first = self.bound.subplans.len();
+            let bound = self.subquery(query, scope, Clause::Update)?;
+            if bound.visible != assignment.columns.len() {
+                let message = "number of columns does not match number of values";
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(at)));
+            }
+            let bound = self.around_query(bound, Some(index), at)?;
+            let ty = bound.targets[0].expr.ty;
+            let value = self.subplan(bound, SubplanKind::Scalar, ty);
+            if self.is_volatile(first)? {
+                return Err(self.unsupported("a subquery that gives several columns and calls a volatile function", at));
+            }
+            let column = self.find_column(table, name)?;
+            if assigned.iter().any(|(other, _)| *other == column) {
+                let message = format!("multiple assignments to same column \"{}\"", name.text);
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)));
+            }
+            let value = self.assign(value, table, column, at)?;
+            assigned.push((column, value));
+        }
+        Ok(())
+    }
+
+    /// Does a subplan from that number on call a function whose result may change at every call?
+    fn is_volatile(&mut self, first: usize) -> Result<bool> {
+        let mut volatile = false;
+        for number in first..self.bound.subplans.len() {
+            self.in_subquery(number as u16, &mut |_, expr| {
+                volatile |= expr.any(&mut |part| match &part.kind {
+                    ExprKind::Call(call) => call.volatility == Volatility::Volatile,
+                    _ => false,
+                });
+                Ok(())
+            })?;
+        }
+        Ok(volatile)
     }
 
     // ---- ON CONFLICT

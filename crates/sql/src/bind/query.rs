@@ -32,6 +32,7 @@ impl Query {
             distinct: None,
             order_by: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locking: Vec::new(),
         }
@@ -123,10 +124,33 @@ impl Binder<'_> {
             return Err(self.unsupported("FOR UPDATE of a query that is no simple SELECT", locking.at));
         }
         let output = self.output(&targets, visible, query.at)?;
-        Ok(Query { body, output, targets, visible, distinct: None, order_by, limit, offset, locking: Vec::new() })
+        Ok(Query {
+            body,
+            output,
+            targets,
+            visible,
+            distinct: None,
+            order_by,
+            limit,
+            ties: query.ties,
+            offset,
+            locking: Vec::new(),
+        })
     }
 
     fn limits(&mut self, query: &ast::Query<'_>, scope: &Scope<'_>) -> Result<(Option<Expr>, Option<Expr>)> {
+        if query.ties && query.order_by.is_empty() {
+            let message = "WITH TIES cannot be specified without ORDER BY clause";
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+        }
+        if query.ties && query.limit.is_some_and(|limit| matches!(limit.kind, ast::ExprKind::Null)) {
+            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+            return Err(Error::statement(sqlstate::INVALID_ROW_COUNT_IN_LIMIT, message));
+        }
+        if query.ties && query.locking.iter().any(|clause| clause.wait == ast::LockWait::Skip) {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+        }
         let limit = match query.limit {
             Some(limit) if !matches!(limit.kind, ast::ExprKind::Null) => {
                 Some(self.count_of(limit, scope, Clause::Limit)?)
@@ -252,6 +276,20 @@ impl Binder<'_> {
         Ok((Body::Operation { operation, all, operands: queries, relation, recursion }, targets))
     }
 
+    /// A query of the rows of another one, with all of its columns or one of them.
+    pub(super) fn around_query(&mut self, query: Query, column: Option<usize>, at: u32) -> Result<Query> {
+        let relation = query.output;
+        let mut targets = self.forwarded(relation, query.visible);
+        if let Some(column) = column {
+            targets = targets.into_iter().skip(column).take(1).collect();
+        }
+        self.bound.relations[relation as usize].source = Source::Query(Box::new(query));
+        let visible = targets.len();
+        let output = self.output(&targets, visible, at)?;
+        let select = Select { from: vec![From::Relation(relation)], ..Select::default() };
+        Ok(Query { body: Body::Select(select), output, targets, visible, ..Query::empty() })
+    }
+
     /// Casts a query's results to types.
     pub(super) fn coerce_targets(
         &mut self,
@@ -260,7 +298,21 @@ impl Binder<'_> {
         context: Context,
         at: u32,
     ) -> Result<()> {
+        // What is sorted by, or told apart by, is the value before it is cast.
         let simple = query.distinct.is_none() && query.order_by.is_empty();
+        let known = |target: &Target, ty: &Type| target.expr.ty != *ty && target.expr.ty.oid != Oid::UNKNOWN;
+        let is_values = matches!(query.body, Body::Values(_));
+        if !simple && !is_values && query.targets.iter().zip(types).any(|(target, ty)| known(target, ty)) {
+            for (index, ty) in types.iter().enumerate().filter(|(_, ty)| ty.oid != Oid::UNKNOWN) {
+                // Nobody has said the type of these: they can be of any.
+                if query.targets[index].expr.ty.oid == Oid::UNKNOWN {
+                    let expr = query.targets[index].expr.clone();
+                    query.targets[index].expr = self.coerce(expr, *ty, context, at)?;
+                    self.bound.relations[query.output as usize].columns[index].1 = *ty;
+                }
+            }
+            *query = self.around_query(std::mem::replace(query, Query::empty()), None, at)?;
+        }
         for (index, ty) in types.iter().enumerate() {
             let target = &query.targets[index];
             if target.expr.ty == *ty {
@@ -275,10 +327,6 @@ impl Binder<'_> {
                 query.body = Body::Values(rows);
                 query.targets[index].expr = Expr::constant(Constant::Null, *ty);
             } else {
-                let known = target.expr.ty.oid != Oid::UNKNOWN;
-                if known && !simple {
-                    return Err(self.unsupported("casting the result of a query with ORDER BY or DISTINCT", at));
-                }
                 let expr = query.targets[index].expr.clone();
                 query.targets[index].expr = self.coerce(expr, *ty, context, at)?;
             }
@@ -358,7 +406,8 @@ impl Binder<'_> {
     ) -> Result<Query> {
         self.named_windows(select.windows, scope)?;
         let mut targets = self.targets(select.items, scope, Clause::Select)?;
-        if resolve {
+        // Values that are told apart have a type.
+        if resolve || matches!(select.distinct, Distinct::All) {
             for target in &mut targets {
                 let expr = std::mem::replace(&mut target.expr, Expr::constant(Constant::Null, Type::plain(Oid::TEXT)));
                 target.expr = self.resolve_unknown(expr, select.at)?;
@@ -426,7 +475,7 @@ impl Binder<'_> {
         let locking = self.locking(query, select, grouping.is_some(), !windows.is_empty(), scope)?;
         let output = self.output(&targets, visible, select.at)?;
         let body = Body::Select(Select { from, filter, grouping, windows });
-        Ok(Query { body, output, targets, visible, distinct, order_by, limit, offset, locking })
+        Ok(Query { body, output, targets, visible, distinct, order_by, limit, ties: query.ties, offset, locking })
     }
 
     /// Binds what `SELECT` or `RETURNING` lists.
@@ -687,6 +736,7 @@ pub(super) fn operand_query(body: ast::Body<'_>, at: u32) -> ast::Query<'_> {
         body,
         order_by: &[],
         limit: None,
+        ties: false,
         offset: None,
         locking: &[],
         at,

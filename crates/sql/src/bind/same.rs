@@ -107,6 +107,7 @@ impl Same<'_> {
         // The body first: it says which relations are meant.
         self.body(&left.body, &right.body)
             && left.visible == right.visible
+            && left.ties == right.ties
             && left.distinct == right.distinct
             && left.order_by == right.order_by
             && left.locking.is_empty()

@@ -276,6 +276,8 @@ pub struct Query {
     pub order_by: Vec<SortKey>,
     /// `LIMIT`
     pub limit: Option<Expr>,
+    /// Rows that are equal to the last one in order are given too.
+    pub ties: bool,
     /// `OFFSET`
     pub offset: Option<Expr>,
     /// `FOR UPDATE` and its relatives.

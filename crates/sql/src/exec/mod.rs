@@ -133,6 +133,8 @@ enum State {
     Window(Box<window::WindowState>),
     /// A limit.
     Limit { left: u64 },
+    /// A limit that has been reached, with the last row's keys.
+    Ties(Vec<Value>),
     /// The value of a subplan.
     Value(Value),
     /// The values of a subplan, hashed.

@@ -120,6 +120,7 @@ impl Exec<'_> {
         let record = Limit::read(self.plan.bytes, node);
         let mut left = match self.take(node) {
             State::Limit { left } => left,
+            State::Ties(last) => return self.tied(node, &record, last),
             _ => {
                 let offset = self.count(record.offset, "OFFSET", sqlstate::INVALID_ROW_COUNT_IN_OFFSET)?.unwrap_or(0);
                 let left = self.count(record.count, "LIMIT", sqlstate::INVALID_ROW_COUNT_IN_LIMIT)?.unwrap_or(u64::MAX);
@@ -137,7 +138,28 @@ impl Exec<'_> {
         };
         let found = left > 0 && self.next(At(record.child))?;
         left = if found { left - 1 } else { 0 };
+        if found && left == 0 && !self.plan.bytes.list(At(record.ties)).is_empty() {
+            let (registers, _) = key_pairs(self.plan.bytes.list(At(record.ties)));
+            let mut last = self.read_registers(&registers);
+            self.memory.buffers[record.buffer as usize].clear();
+            for value in &mut last {
+                *value = self.memory.keep(*value, record.buffer)?;
+            }
+            self.put(node, State::Ties(last));
+            return Ok(true);
+        }
         self.put(node, State::Limit { left });
+        Ok(found)
+    }
+
+    /// A row beyond the limit that is equal to the last one within it.
+    fn tied(&mut self, node: At, record: &Limit, last: Vec<Value>) -> Result<bool> {
+        let (registers, kinds) = key_pairs(self.plan.bytes.list(At(record.ties)));
+        let found = self.next(At(record.child))? && {
+            let row = self.read_registers(&registers);
+            self.all_same(&row, &last, kinds.iter().copied())
+        };
+        self.put(node, if found { State::Ties(last) } else { State::Limit { left: 0 } });
         Ok(found)
     }
 

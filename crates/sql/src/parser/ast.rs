@@ -385,6 +385,8 @@ pub struct Query<'a> {
     pub order_by: &'a [SortItem<'a>],
     /// `LIMIT`
     pub limit: Option<&'a Expr<'a>>,
+    /// `FETCH FIRST … WITH TIES`
+    pub ties: bool,
     /// `OFFSET`
     pub offset: Option<&'a Expr<'a>>,
     /// `FOR UPDATE` and its relatives.

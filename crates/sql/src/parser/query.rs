@@ -52,8 +52,18 @@ impl<'t, 'a> Parser<'t, 'a> {
     fn query_clauses(&mut self, with: &'a [CommonTable<'a>], recursive: bool, at: u32) -> Result<Query<'a>> {
         self.descend()?;
         let body = self.body()?;
-        let mut query =
-            Query { with, recursive, body, order_by: &[], limit: None, offset: None, locking: &[], at, height: 0 };
+        let mut query = Query {
+            with,
+            recursive,
+            body,
+            order_by: &[],
+            limit: None,
+            ties: false,
+            offset: None,
+            locking: &[],
+            at,
+            height: 0,
+        };
         if self.is(kw!("order"))? {
             query.order_by = self.order_by()?;
         }
@@ -79,7 +89,8 @@ impl<'t, 'a> Parser<'t, 'a> {
                 }
             } else if self.is(kw!("fetch"))? && query.limit.is_none() {
                 self.next()?;
-                query.limit = Some(self.fetch_first()?);
+                let (count, ties) = self.fetch_first()?;
+                (query.limit, query.ties) = (Some(count), ties);
             } else if self.is(kw!("for"))? {
                 match self.locking(clause_at)? {
                     Some(clause) => locking.push(clause),
@@ -94,8 +105,8 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(query)
     }
 
-    /// `FETCH FIRST 5 ROWS ONLY`
-    fn fetch_first(&mut self) -> Result<&'a Expr<'a>> {
+    /// `FETCH FIRST 5 ROWS ONLY`; true for `WITH TIES`.
+    fn fetch_first(&mut self) -> Result<(&'a Expr<'a>, bool)> {
         if !self.eat(kw!("first"))? {
             self.expect(kw!("next"))?;
         }
@@ -110,17 +121,19 @@ impl<'t, 'a> Parser<'t, 'a> {
         } else {
             match self.peek()?.token.kind {
                 TokenKind::Integer | TokenKind::Decimal | TokenKind::Parameter => self.expr()?,
+                TokenKind::Operator if self.is_operator("-")? || self.is_operator("+")? => self.expr()?,
+                _ if self.is(kw!("null"))? => self.expr()?,
                 _ => return Err(self.unexpected()),
             }
         };
         if !self.eat(kw!("rows"))? {
             self.expect(kw!("row"))?;
         }
-        if self.is(kw!("with"))? {
-            return Err(self.unsupported("WITH TIES", at));
+        let ties = self.eat_all([kw!("with"), kw!("ties")])?;
+        if !ties {
+            self.expect(kw!("only"))?;
         }
-        self.expect(kw!("only"))?;
-        Ok(self.node(count))
+        Ok((self.node(count), ties))
     }
 
     /// `FOR UPDATE OF t NOWAIT`; none for `FOR READ ONLY`.

@@ -181,7 +181,7 @@ impl Planner<'_> {
     /// Plans a query. `pending` are the relations around it whose rows are not there yet when it is begun, so that it may
     /// not use their columns to look something up.
     pub(super) fn query(&mut self, query: Query, pending: &Relations) -> Result<Node> {
-        let Query { body, output, targets, visible: _, distinct, order_by, limit, offset, locking } = query;
+        let Query { body, output, targets, visible: _, distinct, order_by, limit, ties, offset, locking } = query;
         let types: Vec<Type> = targets.iter().map(|target| target.expr.ty).collect();
         let result = |index: u16| Expr::column(output, index, types[usize::from(index)]);
         let mut lock_rows = None;
@@ -225,6 +225,10 @@ impl Planner<'_> {
                 nulls_first: key.nulls_first,
             })
             .collect();
+        let tied: Vec<(Expr, Kind)> = match ties {
+            true => keys.iter().map(|key| (key.expr.clone(), key.kind)).collect(),
+            false => Vec::new(),
+        };
         let mut sorted = keys.is_empty() || in_order_of_windows;
         if let Some(distinct) = distinct {
             let all = distinct.len() == types.len() && order_by.iter().all(|key| distinct.contains(&key.target));
@@ -242,6 +246,7 @@ impl Planner<'_> {
         }
         if !sorted {
             let bound = match (&limit, &offset) {
+                _ if ties => None,
                 (Some(limit), None) if locking.is_empty() => Some(limit.clone()),
                 (Some(limit), Some(offset)) if locking.is_empty() => Some(sum(limit.clone(), offset.clone())),
                 _ => None,
@@ -252,7 +257,7 @@ impl Planner<'_> {
             node = Node::LockRows(Box::new(LockRows { child: node, locks: locking, output, targets, recheck }));
         }
         if limit.is_some() || offset.is_some() {
-            node = Node::Limit { child: Box::new(node), count: limit, offset };
+            node = Node::Limit { child: Box::new(node), count: limit, offset, ties: tied };
         }
         Ok(node)
     }

@@ -234,6 +234,10 @@ records! {
         count,
         /// Pushes how many rows are left out before them.
         offset,
+        /// Pairs of register and kind: rows that are equal to the last one in these are given too.
+        ties,
+        /// Where the last row's bytes are kept.
+        buffer,
     }
     /// Groups of rows of another node, or all of them, with aggregates.
     Aggregate {
@@ -713,7 +717,7 @@ mod tests {
     #[test]
     fn a_node_reads_back() {
         let mut plan = Builder::new(3);
-        let limit = Limit { child: 7, count: 8, offset: u32::MAX };
+        let limit = Limit { child: 7, count: 8, offset: u32::MAX, ties: 0, buffer: 1 };
         let at = limit.write(&mut plan, 5);
         let nothing = Nothing {}.write(&mut plan, 6);
         let plan = plan.finish().unwrap();

@@ -171,6 +171,7 @@ pub enum Node {
         child: Box<Node>,
         count: Option<Expr>,
         offset: Option<Expr>,
+        ties: Vec<(Expr, Kind)>,
     },
     Aggregate {
         child: Box<Node>,
@@ -462,7 +463,9 @@ impl Node {
                 keys.iter().for_each(|key| visit(&key.expr));
                 bound.iter().for_each(visit);
             }
-            Node::Limit { count, offset, .. } => count.iter().chain(offset).for_each(visit),
+            Node::Limit { count, offset, ties, .. } => {
+                count.iter().chain(offset).chain(ties.iter().map(|(expr, _)| expr)).for_each(visit);
+            }
             Node::Aggregate { grouping, .. } => {
                 grouping.keys.iter().chain(&grouping.having).for_each(&mut *visit);
                 for call in &grouping.aggregates {

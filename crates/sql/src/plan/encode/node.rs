@@ -145,11 +145,12 @@ impl Encoder<'_> {
                 record.write(&mut self.plan, state)
             }
             Node::Sort { child, keys, bound } => self.sort(child, keys, bound.as_ref(), needed, state)?,
-            Node::Limit { child, count, offset } => {
-                let child = self.node(child, needed)?.0;
+            Node::Limit { child, count, offset, ties } => {
+                let (child, ties) = self.keyed(child, ties, needed)?;
+                let buffer = self.new_buffer();
                 let count = count.as_ref().map_or(Ok(0), |expr| self.program(expr))?;
                 let offset = offset.as_ref().map_or(Ok(0), |expr| self.program(expr))?;
-                Limit { child, count, offset }.write(&mut self.plan, state)
+                Limit { child, count, offset, ties, buffer }.write(&mut self.plan, state)
             }
             Node::Aggregate { child, grouping } => self.aggregate(child, grouping, needed, state)?,
             Node::Window { child, window } => self.window(child, window, needed, state)?,
