@@ -390,7 +390,12 @@ impl Binder<'_> {
         let mut from = select.from.to_vec();
         let alias = Some(ast::Alias { name: name(SET), columns: &[] });
         from.push(ast::TableRef::Function { call, ordinality: false, alias });
-        self.select(query, &ast::Select { items: &items, from: &from, ..*select }, parent, resolve)
+        let bound = self.select(query, &ast::Select { items: &items, from: &from, ..*select }, parent, resolve)?;
+        // Windows see the rows before the function has made more of them.
+        if matches!(&bound.body, Body::Select(select) if !select.windows.is_empty()) {
+            return Err(self.unsupported("a set-returning function beside window functions", call.at));
+        }
+        Ok(bound)
     }
 
     #[allow(clippy::too_many_arguments)]
