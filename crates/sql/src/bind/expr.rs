@@ -171,7 +171,13 @@ impl Binder<'_> {
                 let operand = self.expr(operand, scope, clause)?;
                 let mut pattern = self.expr(pattern, scope, clause)?;
                 if kind == LikeKind::Similar {
-                    return Err(self.unsupported("SIMILAR TO", at));
+                    let mut arguments = vec![pattern];
+                    if let Some(escape) = escape {
+                        arguments.push(self.expr(escape, scope, clause)?);
+                    }
+                    let pattern = self.function("similar_to_escape", arguments, at)?;
+                    let name = if negated { "!~" } else { "~" };
+                    return self.operator(&Operator { schema: None, name, at }, Some(operand), pattern);
                 }
                 if let Some(escape) = escape {
                     let escape = self.expr(escape, scope, clause)?;
@@ -487,9 +493,6 @@ impl Binder<'_> {
         if before.is_empty() && last.text == GROUPING && call.over.is_none() {
             return Ok((self.grouping_test(call, scope, clause, at)?, false));
         }
-        if call.arguments.iter().any(|argument| argument.name.is_some()) {
-            return Err(self.unsupported("a call with named arguments", at));
-        }
         if call.variadic {
             return Err(self.unsupported("VARIADIC", at));
         }
@@ -508,6 +511,10 @@ impl Binder<'_> {
         let mut arguments = Vec::with_capacity(call.arguments.len());
         for argument in call.arguments {
             arguments.push(self.expr(&argument.value, scope, inner)?);
+        }
+        let arguments_named = call.arguments.iter().any(|argument| argument.name.is_some());
+        if arguments_named || crate::types::argument::has_defaults(last.text) {
+            arguments = self.by_name(call, last.text, arguments, at)?;
         }
         let types: Vec<Oid> = arguments.iter().map(|argument| argument.ty.oid).collect();
         let in_catalog = before.last().is_none_or(|schema| schema.text == "pg_catalog");
@@ -582,6 +589,45 @@ impl Binder<'_> {
                 }
             }
         }
+    }
+
+    /// The arguments of a call in the function's order, with what stands for those that were left out.
+    fn by_name(&mut self, call: &ast::Call<'_>, name: &str, arguments: Vec<Expr>, at: u32) -> Result<Vec<Expr>> {
+        let positional = call.arguments.iter().take_while(|argument| argument.name.is_none()).count();
+        let refused = |binder: &Self, message: String, at: u32| {
+            Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(binder.position(at)))
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for argument in &call.arguments[positional..] {
+            let Some(name) = argument.name else {
+                return refused(self, "positional argument cannot follow named argument".into(), argument.value.at);
+            };
+            if names.contains(&name.text) {
+                return refused(self, format!("argument name \"{}\" used more than once", name.text), name.at);
+            }
+            names.push(name.text);
+        }
+        let Some(places) = crate::types::argument::places(name, positional, &names) else {
+            if names.is_empty() {
+                return Ok(arguments);
+            }
+            let shown = |(argument, expr): (&ast::Argument<'_>, &Expr)| {
+                let ty = resolve::show(expr.ty.oid);
+                argument.name.map_or(ty.clone(), |name| format!("{} => {ty}", name.text))
+            };
+            let shown: Vec<String> = call.arguments.iter().zip(&arguments).map(shown).collect();
+            let message = format!("function {name}({}) does not exist", shown.join(", "));
+            return Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, message)
+                .hint(
+                    "No function matches the given name and argument types. You might need to add explicit type casts.",
+                )
+                .at(self.position(at)));
+        };
+        let zero = || Expr::constant(Constant::Int(0), Type::plain(Oid::INT4));
+        let mut arguments: Vec<Option<Expr>> = arguments.into_iter().map(Some).collect();
+        let taken =
+            |place: Option<usize>| place.and_then(|place| arguments.get_mut(place)?.take()).unwrap_or_else(zero);
+        Ok(places.into_iter().map(taken).collect())
     }
 
     fn aggregate(

@@ -125,6 +125,15 @@ impl Around<'_> {
                 Datum::Bytes(arena.copy(&array::encode_list(Oid::NAME, &names)?)?)
             }
             Op::Version => return text(&self.version()),
+            Op::GenerateUuid => {
+                let mut uuid = [0; 16];
+                uuid[..8].copy_from_slice(&kernel::engine::random_u64().to_le_bytes());
+                uuid[8..].copy_from_slice(&kernel::engine::random_u64().to_le_bytes());
+                // Version 4 of the variant of RFC 4122: all else is chance.
+                uuid[6] = uuid[6] & 0x0F | 0x40;
+                uuid[8] = uuid[8] & 0x3F | 0x80;
+                Datum::Bytes(arena.copy(&uuid)?)
+            }
             Op::BackendPid => Datum::Int(self.number.into()),
             Op::CurrentSetting => {
                 let name = string(0);

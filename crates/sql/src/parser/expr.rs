@@ -371,6 +371,13 @@ impl<'t, 'a> Parser<'t, 'a> {
                 }
                 let level = if name == "-" || name == "+" { SIGN } else { OPERATOR + 1 };
                 let operand = self.climb(level, full)?;
+                // A sign that was folded into a number is taken back: the opposite of the least integer is a bigint.
+                if name == "-"
+                    && let ExprKind::Number(text) = operand.kind
+                    && let Some(positive) = text.strip_prefix('-')
+                {
+                    return self.make(ExprKind::Number(positive), at);
+                }
                 let operator = Operator { schema: None, name: self.keep(name), at };
                 let operand = self.node(operand);
                 self.make(ExprKind::Unary { operator, operand }, at)

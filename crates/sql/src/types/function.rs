@@ -214,6 +214,8 @@ functions! {
     745 "current_user" [] NAME CurrentUser Strict Stable;
     1178 "date" [TIMESTAMPTZ] DATE TimestamptzToDate Strict Stable;
     2029 "date" [TIMESTAMP] DATE TimestampToDate Strict Immutable;
+    6177 "date_bin" [INTERVAL TIMESTAMP TIMESTAMP] TIMESTAMP DateBinTimestamptz Strict Immutable;
+    6178 "date_bin" [INTERVAL TIMESTAMPTZ TIMESTAMPTZ] TIMESTAMPTZ DateBinTimestamp Strict Immutable;
     1086 "date_eq" [DATE DATE] BOOL IntEq Strict Immutable;
     1090 "date_ge" [DATE DATE] BOOL IntGe Strict Immutable;
     1089 "date_gt" [DATE DATE] BOOL IntGt Strict Immutable;
@@ -319,6 +321,7 @@ functions! {
     5044 "gcd" [INT4 INT4] INT4 Int4Gcd Strict Immutable;
     5045 "gcd" [INT8 INT8] INT8 Int8Gcd Strict Immutable;
     5048 "gcd" [NUMERIC NUMERIC] NUMERIC NumericGcd Strict Immutable;
+    3432 "gen_random_uuid" [] UUID GenerateUuid Strict Volatile;
     938 "generate_series" [TIMESTAMP TIMESTAMP INTERVAL] TIMESTAMP GenerateTimestampSeries Strict Immutable Set;
     939 "generate_series" [TIMESTAMPTZ TIMESTAMPTZ INTERVAL] TIMESTAMPTZ GenerateTimestamptzSeries Strict Stable Set;
     1066 "generate_series" [INT4 INT4 INT4] INT4 GenerateSeries Strict Immutable Set;
@@ -519,6 +522,7 @@ functions! {
     875 "ltrim" [TEXT TEXT] TEXT Ltrim Strict Immutable;
     881 "ltrim" [TEXT] TEXT Ltrim1 Strict Immutable;
     3846 "make_date" [INT4 INT4 INT4] DATE MakeDate Strict Immutable;
+    3464 "make_interval" [INT4 INT4 INT4 INT4 INT4 INT4 FLOAT8] INTERVAL MakeInterval Strict Immutable;
     3847 "make_time" [INT4 INT4 FLOAT8] TIME MakeTime Strict Immutable;
     3461 "make_timestamp" [INT4 INT4 INT4 INT4 INT4 FLOAT8] TIMESTAMP MakeTimestamp Strict Immutable;
     3462 "make_timestamptz" [INT4 INT4 INT4 INT4 INT4 FLOAT8] TIMESTAMPTZ MakeTimestamptz Strict Stable;
@@ -704,6 +708,8 @@ functions! {
     1993 "shobj_description" [OID NAME] TEXT Description Strict Stable;
     1706 "sign" [NUMERIC] NUMERIC NumericSign Strict Immutable;
     2310 "sign" [FLOAT8] FLOAT8 FloatSign Strict Immutable;
+    1986 "similar_to_escape" [TEXT TEXT] TEXT SimilarEscape Strict Immutable;
+    1987 "similar_to_escape" [TEXT] TEXT SimilarEscape1 Strict Immutable;
     1604 "sin" [FLOAT8] FLOAT8 FloatSin Strict Immutable;
     2735 "sind" [FLOAT8] FLOAT8 FloatSind Strict Immutable;
     2462 "sinh" [FLOAT8] FLOAT8 FloatSinh Strict Immutable;

@@ -9,7 +9,7 @@
 //! 3. `ILIKE` is `LIKE` of both in lower case ([`lower`](super::text::lower)).
 
 use super::text::characters;
-use base::sqlstate::{INVALID_ESCAPE_CHARACTER, INVALID_ESCAPE_SEQUENCE};
+use base::sqlstate::INVALID_ESCAPE_SEQUENCE;
 use base::{Error, Result};
 
 #[cold]
@@ -77,7 +77,7 @@ pub fn translate_escape(pattern: &[u8], escape: &[u8]) -> Result<Vec<u8>> {
     let mut escapes = characters(escape);
     let (escape, more) = (escapes.next(), escapes.next());
     if more.is_some() {
-        return Err(Error::statement(INVALID_ESCAPE_CHARACTER, "invalid escape string")
+        return Err(Error::statement(INVALID_ESCAPE_SEQUENCE, "invalid escape string")
             .hint("Escape string must be empty or one character."));
     }
     if escape == Some(b"\\") {
@@ -96,6 +96,51 @@ pub fn translate_escape(pattern: &[u8], escape: &[u8]) -> Result<Vec<u8>> {
         out.extend_from_slice(character);
         after_escape = false;
     }
+    Ok(out)
+}
+
+/// Rewrites a pattern of `SIMILAR TO` as a regular expression. Errors: `22025` for an escape of several characters.
+pub fn similar(pattern: &[u8], escape: &[u8]) -> Result<Vec<u8>> {
+    let mut escapes = characters(escape);
+    let (escape, more) = (escapes.next(), escapes.next());
+    if more.is_some() {
+        return Err(Error::statement(INVALID_ESCAPE_SEQUENCE, "invalid escape string")
+            .hint("Escape string must be empty or one character."));
+    }
+    let mut out = b"^(?:".to_vec();
+    let (mut after_escape, mut in_class) = (false, false);
+    for character in characters(pattern) {
+        if after_escape {
+            // The marks of `SUBSTRING … SIMILAR`, which mean nothing here.
+            if character == b"\"" {
+                return Err(Error::unsupported("the escape-double-quote separator is not supported"));
+            }
+            out.push(b'\\');
+            out.extend_from_slice(character);
+            after_escape = false;
+        } else if Some(character) == escape {
+            after_escape = true;
+        } else if in_class {
+            if character == b"\\" {
+                out.push(b'\\');
+            }
+            out.extend_from_slice(character);
+            in_class = character != b"]";
+        } else {
+            in_class = character == b"[";
+            match character {
+                b"%" => out.extend_from_slice(b".*"),
+                b"_" => out.push(b'.'),
+                b"(" => out.extend_from_slice(b"(?:"),
+                b"\\" | b"." | b"^" | b"$" => {
+                    out.push(b'\\');
+                    out.extend_from_slice(character);
+                }
+                _ => out.extend_from_slice(character),
+            }
+        }
+    }
+    out.extend_from_slice(b")$");
     Ok(out)
 }
 

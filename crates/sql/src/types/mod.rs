@@ -23,6 +23,7 @@
 //! execution the parameter's text goes through [`io::input`], and each row through two calls of [`eval::eval`].
 
 pub mod aggregate;
+pub mod argument;
 pub mod array;
 pub mod cast;
 pub mod compare;

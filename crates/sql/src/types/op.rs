@@ -124,7 +124,7 @@ ops! {
             Right Position Replace Btrim Btrim1 Ltrim Ltrim1 Rtrim Rtrim1 Lpad Lpad2 Rpad Rpad2 Repeat Reverse Ascii
             Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 FormatType;
         "A pattern."
-            Like NotLike Ilike NotIlike LikeEscape Regex NotRegex RegexAnyCase NotRegexAnyCase;
+            Like NotLike Ilike NotIlike LikeEscape SimilarEscape1 SimilarEscape Regex NotRegex RegexAnyCase NotRegexAnyCase;
         "What a regular expression finds; start, number, flags and group may be among the arguments."
             RegexReplace RegexMatch RegexSplitToArray RegexCount RegexInstr RegexLike RegexSubstr RegexSubstring;
         "A function of `bytea`, and hashes."
@@ -165,6 +165,10 @@ ops! {
             MakeDate MakeTime MakeTimestamp MakeTimestamptz MakeTimestamptzIn EpochToTimestamptz;
         "Whether it is no infinity."
             DateIsFinite TimestampIsFinite IntervalIsFinite;
+        "The beginning of the span, of so many that follow each other, that a time lies in."
+            DateBinTimestamp DateBinTimestamptz;
+        "An interval made of its parts."
+            MakeInterval;
         "A zone's clocks: the zone by name, or as an interval."
             TimestampInZone TimestamptzInZone TimestampAtOffset TimestamptzAtOffset;
         "A cast between dates and times; those with `timestamptz` depend on the session's zone."
@@ -189,7 +193,7 @@ ops! {
     }
     External {
         "The caller's: a function of the session, the catalog or the server."
-            CurrentDatabase CurrentSchema CurrentSchemas CurrentUser SessionUser Version BackendPid TypeOf
+            CurrentDatabase CurrentSchema CurrentSchemas CurrentUser SessionUser Version BackendPid GenerateUuid TypeOf
             CurrentSetting SetConfig TableIsVisible TypeIsVisible FunctionIsVisible RoleName GetExpr
             GetIndexDefinition GetConstraintDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
             IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep

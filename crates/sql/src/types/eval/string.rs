@@ -58,6 +58,8 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         Chr => text::chr(int(0)).and_then(|character| keep(character.encode_utf8(&mut [0; 4]).as_bytes())),
         SplitPart => text::split_part(bytes(0), bytes(1), int(2)),
         Translate => keep(&text::translate(bytes(0), bytes(1), bytes(2))),
+        SimilarEscape1 => like::similar(bytes(0), b"\\").and_then(|pattern| keep(&pattern)),
+        SimilarEscape => like::similar(bytes(0), bytes(1)).and_then(|pattern| keep(&pattern)),
         LikeEscape => like::translate_escape(bytes(0), bytes(1)).and_then(|pattern| keep(&pattern)),
         Md5 => keep(&md5::md5_hex(bytes(0))),
         QuoteIdent => keep(quote_ident(&String::from_utf8_lossy(bytes(0))).as_bytes()),

@@ -49,6 +49,7 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
             make_timestamp(args).and_then(|local| local_to_utc(local, &zone))
         }
         EpochToTimestamptz => from_epoch(args[0].float()),
+        DateBinTimestamp | DateBinTimestamptz => date_bin(Interval::decode(args[0].bytes())?, int(1), int(2)),
         DateIsFinite => return Ok(Datum::Bool(!is_infinite_date(int(0)))),
         TimestampIsFinite => return Ok(Datum::Bool(!is_infinite_timestamp(int(0)))),
         IntervalIsFinite => return Ok(Datum::Bool(true)),
@@ -118,6 +119,7 @@ fn interval(op: Op, args: &[Datum<'_>], ctx: &EvalCtx<'_>) -> Result<Interval> {
         TimestampAge1 => Interval::age(int(0), today()?),
         TimestamptzAge => Interval::age(utc_to_local(int(1), zone)?, utc_to_local(int(0), zone)?),
         TimestamptzAge1 => Interval::age(utc_to_local(int(0), zone)?, today()?),
+        MakeInterval => make_interval(args),
         TruncInterval => part::truncate_interval(text(args[0])?, span(1)?),
         TimeToInterval => Ok(Interval::of_micros(int(0))),
         IntervalLength => span(0)?.fit(int(1) as i32),
@@ -209,6 +211,48 @@ fn make_time(hour: i64, minute: i64, second: f64) -> Result<i64> {
         return Err(no_such("time", format!("{hour}:{minute:02}:{second:02}")));
     }
     Ok(hour * HOUR + minute * MINUTE + (second * SECOND as f64).round_ties_even() as i64)
+}
+
+/// The beginning of the span that a time lies in; spans follow each other from `origin` on, in both directions.
+fn date_bin(stride: Interval, time: i64, origin: i64) -> Result<i64> {
+    let refused = |message: &'static str| Err(Error::statement(sqlstate::DATETIME_FIELD_OVERFLOW, message));
+    if is_infinite_timestamp(time) {
+        return Ok(time);
+    }
+    if is_infinite_timestamp(origin) {
+        return refused("origin out of range");
+    }
+    if stride.months != 0 {
+        let message = "timestamps cannot be binned into intervals containing months or years";
+        return Err(Error::unsupported(message));
+    }
+    let stride = i64::from(stride.days).checked_mul(DAY).and_then(|days| days.checked_add(stride.micros));
+    let Some(stride) = stride else { return refused("interval out of range") };
+    if stride <= 0 {
+        return refused("stride must be greater than zero");
+    }
+    let start = time.checked_sub(origin).and_then(|distance| origin.checked_add(distance.div_euclid(stride) * stride));
+    match start {
+        Some(start) => check_timestamp(start),
+        None => refused("interval out of range"),
+    }
+}
+
+/// `make_interval(years, months, weeks, days, hours, mins, secs)`
+fn make_interval(args: &[Datum<'_>]) -> Result<Interval> {
+    let int = |at: usize| args[at].int();
+    let seconds = (args[6].float() * SECOND as f64).round_ties_even();
+    let time = int(4) * HOUR + int(5) * MINUTE;
+    // No interval is so long, and no float near the greatest integer is exact.
+    let fits = seconds.abs() < (i64::MAX / 2) as f64;
+    let interval = || {
+        Some(Interval {
+            months: i32::try_from(int(0) * 12 + int(1)).ok()?,
+            days: i32::try_from(int(2) * 7 + int(3)).ok()?,
+            micros: time.checked_add(fits.then_some(seconds as i64)?)?,
+        })
+    };
+    interval().ok_or_else(|| out_of_range("interval"))
 }
 
 fn make_timestamp(args: &[Datum<'_>]) -> Result<i64> {
