@@ -40,13 +40,15 @@ struct Body {
     message: Cow<'static, str>,
     detail: Option<String>,
     hint: Option<String>,
+    context: Option<String>,
     position: Option<u32>,
 }
 
 impl Error {
     /// An error of any kind; the other constructors are short forms of this one.
     pub fn new(kind: Kind, sqlstate: SqlState, message: impl Into<Cow<'static, str>>) -> Error {
-        Error(Box::new(Body { kind, sqlstate, message: message.into(), detail: None, hint: None, position: None }))
+        let message = message.into();
+        Error(Box::new(Body { kind, sqlstate, message, detail: None, hint: None, context: None, position: None }))
     }
 
     /// An error that ends the statement and its transaction.
@@ -94,6 +96,13 @@ impl Error {
         self
     }
 
+    /// Adds where it happened: in which part of some data.
+    #[must_use]
+    pub fn context(mut self, context: impl Into<String>) -> Error {
+        self.0.context = Some(context.into());
+        self
+    }
+
     /// Adds the place in the statement's text: a count of characters, from one.
     #[must_use]
     pub fn at(mut self, position: u32) -> Error {
@@ -124,6 +133,11 @@ impl Error {
     /// Advice beside the message.
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// Where in some data it happened.
+    pub fn context_text(&self) -> Option<&str> {
+        self.0.context.as_deref()
     }
 
     /// The place in the statement's text, in characters from one.

@@ -84,6 +84,7 @@ table! {
     INVALID_TEXT_REPRESENTATION "22P02" "invalid_text_representation" "The text is no value of the type.";
     INVALID_BINARY_REPRESENTATION "22P03" "invalid_binary_representation" "The bytes are no value of the type.";
     BAD_COPY_FILE_FORMAT "22P04" "bad_copy_file_format" "COPY data that does not fit the table.";
+    UNTRANSLATABLE_CHARACTER "22P05" "untranslatable_character" "A character that text cannot have.";
     CHARACTER_NOT_IN_REPERTOIRE "22021" "character_not_in_repertoire" "Bytes that are not valid UTF-8.";
     INTEGRITY_CONSTRAINT_VIOLATION "23000" "integrity_constraint_violation" "A constraint is violated.";
     NOT_NULL_VIOLATION "23502" "not_null_violation" "Null in a column that forbids it.";

@@ -15,6 +15,7 @@
 //! numeric             10 -Infinity, 20 negative, 30 zero, 40 positive, 50 Infinity, 60 NaN; then, unless it is one of
 //!                     the special four: exponent, pairs of digits + 1, 00; all of these inverted when negative
 //! arrays              80, elements with nulls as FF, 00, dimensions, lengths, lower bounds
+//! jsonb               10 to 31, by what it is; then its parts, after their count: see `key/json.rs`
 //! ```
 //! A descending column has every byte of its values inverted, but not of its nulls. No value begins with 00 or FF.
 //!
@@ -27,6 +28,8 @@
 //!    gives back the value itself, and a scan that reads nothing but the index is for those only.
 //! 2. The order is that of [`compare`](crate::types::compare). Tests hold all kinds to it.
 //! 3. [`decode`] checks everything; bytes that are no key are refused with [`Error::corruption`].
+
+mod json;
 
 use crate::types::array::{self, Array, Dimension};
 use crate::types::datetime::Interval;
@@ -71,7 +74,7 @@ impl KeyColumn {
 
 /// Can values of a kind be keys?
 pub fn is_orderable(kind: Kind) -> bool {
-    !matches!(kind, Kind::Void | Kind::Pseudo | Kind::Refused)
+    !matches!(kind, Kind::Json | Kind::Void | Kind::Pseudo | Kind::Refused)
 }
 
 /// Does a key give back the value itself, or only one that compares equal?
@@ -79,7 +82,14 @@ pub fn is_exact(kind: Kind) -> bool {
     is_orderable(kind)
         && !matches!(
             kind,
-            Kind::Numeric | Kind::Float4 | Kind::Float8 | Kind::Bpchar | Kind::Interval | Kind::Array | Kind::Vector
+            Kind::Numeric
+                | Kind::Float4
+                | Kind::Float8
+                | Kind::Bpchar
+                | Kind::Interval
+                | Kind::Array
+                | Kind::Vector
+                | Kind::Jsonb
         )
 }
 
@@ -139,7 +149,8 @@ fn encode_other(kind: Kind, value: Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
         }
         Kind::Numeric => encode_numeric(&Numeric::decode(value.bytes())?, out),
         Kind::Array | Kind::Vector => encode_array(value.bytes(), out)?,
-        Kind::Void | Kind::Pseudo | Kind::Refused => {
+        Kind::Jsonb => json::encode(value.bytes(), out)?,
+        Kind::Json | Kind::Void | Kind::Pseudo | Kind::Refused => {
             return Err(Error::unsupported("values of this type cannot be ordered"));
         }
     }
@@ -343,7 +354,8 @@ fn decode_value<'a>(kind: Kind, oid: Oid, key: &'a [u8], arena: &'a Arena) -> Re
             let (bytes, rest) = decode_array(oid, rest, arena)?;
             Ok((Datum::Bytes(arena.copy(&bytes)?), key.len() - rest.len()))
         }
-        Kind::Void | Kind::Pseudo | Kind::Refused => Err(damaged()),
+        Kind::Jsonb => json::decode(key, arena),
+        Kind::Json | Kind::Void | Kind::Pseudo | Kind::Refused => Err(damaged()),
     }
 }
 

@@ -61,6 +61,9 @@ fn report<S: Sink + ?Sized>(sink: &mut S, tag: u8, severity: &str, error: &Error
     if let Some(hint) = error.hint_text() {
         field(b"H", hint);
     }
+    if let Some(context) = error.context_text() {
+        field(b"W", context);
+    }
     if let Some(position) = error.position() {
         field(b"P", &position.to_string());
     }

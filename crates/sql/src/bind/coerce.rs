@@ -11,6 +11,7 @@ use super::tree::{Call, Expr, ExprKind, Origin, Parameter};
 use crate::plan::blob::Constant;
 use crate::types::cast::{self, Context, Method};
 use crate::types::function::Volatility;
+use crate::types::json::make;
 use crate::types::op::Op;
 use crate::types::{Datum, EvalCtx, Kind, Oid, Type, eval, io, table};
 use base::{Error, Result, sqlstate};
@@ -75,6 +76,86 @@ impl Binder<'_> {
             true => self.coerce(expr, text, Context::Implicit, at),
             false => Ok(self.cast(expr, Method::Text, text, false)),
         }
+    }
+
+    /// An argument of any type as `json` or `jsonb`.
+    pub(super) fn as_json(&mut self, expr: Expr, target: Oid, at: u32) -> Result<Expr> {
+        let expr = self.json_operand(expr, at)?;
+        if expr.ty.oid == target {
+            return Ok(expr);
+        }
+        Ok(self.cast(expr, Method::Json, Type::plain(target), false))
+    }
+
+    /// An argument of any type as the text of a key.
+    pub(super) fn as_json_key(&mut self, expr: Expr, at: u32) -> Result<Expr> {
+        let expr = self.json_operand(expr, at)?;
+        if expr.ty.oid == Oid::TEXT {
+            return Ok(expr);
+        }
+        if !make::can_be_key(expr.ty.oid) {
+            return Err(make::no_key());
+        }
+        Ok(self.cast(expr, Method::JsonKey, Type::plain(Oid::TEXT), false))
+    }
+
+    /// What JSON is to be made of: the names of objects are texts, because only the catalog knows them.
+    fn json_operand(&mut self, expr: Expr, at: u32) -> Result<Expr> {
+        match table::kind(expr.ty.oid) {
+            Kind::Reg => self.as_text(expr, at),
+            _ => self.resolve_unknown(expr, at),
+        }
+    }
+
+    /// `jsonb[index]`: a part by key or index, whatever there is.
+    pub(super) fn json_subscript(&mut self, operand: Expr, index: Expr, at: u32) -> Result<Expr> {
+        let index = self.resolve_unknown(index, at)?;
+        let text = match index.ty.oid {
+            Oid::TEXT => index,
+            oid => {
+                let goes = |target| cast::find(oid, target, Context::Implicit).is_some();
+                if !goes(Oid::INT4) && !goes(Oid::TEXT) {
+                    let ty = crate::types::typmod::format_type(Type::plain(oid));
+                    let message = format!("subscript type {ty} is not supported");
+                    return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message)
+                        .hint("jsonb subscript must be coercible to either integer or text.")
+                        .at(self.position(at)));
+                }
+                let target = if goes(Oid::INT4) { Oid::INT4 } else { Oid::TEXT };
+                let index = self.coerce(index, Type::plain(target), Context::Implicit, at)?;
+                self.as_text(index, at)?
+            }
+        };
+        let call = Call {
+            op: Op::JsonbExtract,
+            strict: true,
+            volatility: Volatility::Immutable,
+            arguments: vec![operand, text],
+            name: "jsonb_extract_path",
+            operator: false,
+        };
+        Ok(self.call(call, Type::plain(Oid::JSONB)))
+    }
+
+    /// Refuses what asks whether values of a type are equal, if nobody can tell.
+    pub(super) fn check_equality(&self, oid: Oid, at: u32) -> Result<()> {
+        self.check_comparable(oid, "equality", at)
+    }
+
+    /// Refuses what puts values of a type in order, if they have none.
+    pub(super) fn check_order(&self, oid: Oid, at: u32) -> Result<()> {
+        self.check_comparable(oid, "ordering", at)
+            .map_err(|error| error.hint("Use an explicit ordering operator or modify the query."))
+    }
+
+    fn check_comparable(&self, oid: Oid, what: &str, at: u32) -> Result<()> {
+        let compared = table::by_oid(oid).filter(|row| row.is_array()).map_or(oid, |row| row.element);
+        if table::kind(compared) != Kind::Json {
+            return Ok(());
+        }
+        let ty = crate::types::typmod::format_type(Type::plain(oid));
+        let message = format!("could not identify an {what} operator for type {ty}");
+        Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, message).at(self.position(at)))
     }
 
     /// A cast by a method that is known.

@@ -270,6 +270,9 @@ impl Binder<'_> {
                 let operand = self.expr(operand, scope, clause)?;
                 let index_at = index.at;
                 let index = self.expr(index, scope, clause)?;
+                if operand.ty.oid == Oid::JSONB {
+                    return self.json_subscript(operand, index, index_at);
+                }
                 let Some(element) = table::element_of(operand.ty.oid) else {
                     let ty = typmod::format_type(Type::plain(operand.ty.oid));
                     let message = format!("cannot subscript type {ty} because it does not support subscripting");
@@ -422,6 +425,9 @@ impl Binder<'_> {
         let resolved =
             resolve::resolve_operator(operator.name, types.0, types.1).map_err(|error| error.at(self.position(at)))?;
         let Resolved { row, args, result, context } = resolved;
+        if row.op.comparison().is_some() {
+            args.iter().try_for_each(|oid| self.check_equality(*oid, at))?;
+        }
         let operands: Vec<Expr> = left.into_iter().chain([right]).collect();
         let mut arguments = Vec::with_capacity(operands.len());
         for (operand, oid) in operands.into_iter().zip(args) {
@@ -450,11 +456,21 @@ impl Binder<'_> {
     fn resolved_call(&mut self, function: Resolved<Function>, arguments: Vec<Expr>, at: u32) -> Result<Expr> {
         let Resolved { row, args, result, context } = function;
         let mut coerced = Vec::with_capacity(arguments.len());
-        for (argument, oid) in arguments.into_iter().zip(args) {
-            coerced.push(match row.variadic && oid == Oid::ANY {
-                true => self.as_text(argument, at)?,
-                false => self.coerce(argument, Type::plain(oid), context, at)?,
+        for (index, (argument, oid)) in arguments.into_iter().zip(args).enumerate() {
+            coerced.push(match (row.op, row.variadic && oid == Oid::ANY) {
+                (Op::JsonBuildObject | Op::JsonbBuildObject, true) if index % 2 == 0 => {
+                    self.as_json_key(argument, at)?
+                }
+                (Op::JsonBuildObject | Op::JsonBuildArray, true) => self.as_json(argument, Oid::JSON, at)?,
+                (Op::JsonbBuildObject | Op::JsonbBuildArray, true) => self.as_json(argument, Oid::JSONB, at)?,
+                (_, true) => self.as_text(argument, at)?,
+                (_, false) => self.coerce(argument, Type::plain(oid), context, at)?,
             });
+        }
+        if matches!(row.op, Op::ToJson | Op::ToJsonb)
+            && let Some(argument) = coerced.pop()
+        {
+            return self.as_json(argument, result, at);
         }
         let call = Call {
             op: row.op,
@@ -495,6 +511,11 @@ impl Binder<'_> {
         }
         if call.variadic {
             return Err(self.unsupported("VARIADIC", at));
+        }
+        const ARGUMENTS_MAX: usize = 100;
+        if call.arguments.len() > ARGUMENTS_MAX {
+            let message = format!("cannot pass more than {ARGUMENTS_MAX} arguments to a function");
+            return Err(Error::statement(sqlstate::TOO_MANY_ARGUMENTS, message).at(self.position(at)));
         }
         if !call.within_group.is_empty() {
             return Ok((self.within_group(call, scope, clause, at)?, false));
@@ -649,8 +670,25 @@ impl Binder<'_> {
             return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
         }
         let mut coerced = Vec::with_capacity(arguments.len());
-        for (argument, oid) in arguments.into_iter().zip(&args) {
-            coerced.push(self.coerce(argument, Type::plain(*oid), context, at)?);
+        for (index, (argument, oid)) in arguments.into_iter().zip(&args).enumerate() {
+            coerced.push(match (row.op, index) {
+                (AggOp::JsonObjectAgg | AggOp::JsonbObjectAgg, 0) => self.as_json_key(argument, at)?,
+                (AggOp::JsonObjectAgg, _) => self.as_json(argument, Oid::JSON, at)?,
+                (AggOp::JsonbObjectAgg, _) => self.as_json(argument, Oid::JSONB, at)?,
+                // The catalog knows the text of what is an object's name, the aggregate does not.
+                (AggOp::JsonAgg | AggOp::JsonbAgg, _) if table::kind(*oid) == Kind::Reg => {
+                    self.as_text(argument, at)?
+                }
+                _ => self.coerce(argument, Type::plain(*oid), context, at)?,
+            });
+        }
+        if call.distinct {
+            if matches!(row.op, AggOp::JsonObjectAgg | AggOp::JsonbObjectAgg) {
+                return Err(self.unsupported("DISTINCT of keys and values", at));
+            }
+            for argument in &coerced {
+                self.check_equality(argument.ty.oid, at)?;
+            }
         }
         let filter = match call.filter {
             Some(filter) => {
@@ -663,6 +701,7 @@ impl Binder<'_> {
         for item in call.order_by {
             let expr = self.expr(&item.expr, scope, Clause::AggregateArgument)?;
             let expr = self.resolve_unknown(expr, item.expr.at)?;
+            self.check_order(expr.ty.oid, item.expr.at)?;
             order_by.push((expr, item.descending, item.nulls_first.unwrap_or(item.descending)));
         }
         let argued = |expr: &Expr| coerced.iter().any(|argument| self.bound.same(argument, expr));
@@ -673,7 +712,10 @@ impl Binder<'_> {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(at)));
         }
-        let argument = args.first().copied().unwrap_or(Oid::INT4);
+        let argument = match coerced.first() {
+            Some(argument) if matches!(row.op, AggOp::JsonAgg | AggOp::JsonbAgg) => argument.ty.oid,
+            _ => args.first().copied().unwrap_or(Oid::INT4),
+        };
         let ty = Type::plain(result);
         let call = AggregateCall {
             aggregate: AggCall::new(row.op, argument),

@@ -177,7 +177,15 @@ impl Binder<'_> {
         let bound = self.resolve_unknown(bound, call.at)?;
         let own = super::name::column_name(call);
         let name = alias.map_or(own, |alias| alias.name.text.to_owned());
-        let mut columns = vec![(name.clone(), bound.ty)];
+        let named = match &bound.kind {
+            ExprKind::Call(call) if set => crate::types::function::columns(call.op),
+            _ => &[],
+        };
+        let mut columns: Vec<(String, Type)> =
+            named.iter().map(|(name, oid)| ((*name).to_owned(), Type::plain(*oid))).collect();
+        if columns.is_empty() {
+            columns.push((name.clone(), bound.ty));
+        }
         if ordinality {
             columns.push(("ordinality".to_owned(), Type::plain(Oid::INT8)));
         }

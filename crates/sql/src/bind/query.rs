@@ -116,6 +116,7 @@ impl Binder<'_> {
                         .at(self.position(item.expr.at)));
                 }
             };
+            self.check_order(targets[target].expr.ty.oid, item.expr.at)?;
             order_by.push(sort_key(item, target));
         }
         let scope = Scope { namespace: &Namespace::default(), parent };
@@ -266,6 +267,9 @@ impl Binder<'_> {
         for query in &mut queries {
             self.coerce_targets(query, &types, Context::Implicit, at)?;
         }
+        if !(all && operation == SetOperation::Union) {
+            types.iter().try_for_each(|ty| self.check_equality(ty.oid, at))?;
+        }
         let columns: Vec<(String, Type)> = match queries.first() {
             Some(first) => first.targets.iter().zip(&types).map(|(target, ty)| (target.name.clone(), *ty)).collect(),
             None => Vec::new(),
@@ -388,7 +392,8 @@ impl Binder<'_> {
         let column = ast::Expr { kind: ast::ExprKind::Column(&path), ..call };
         items[index] = ast::SelectItem::Expr(column, Some(label.unwrap_or(name(function))));
         let mut from = select.from.to_vec();
-        let alias = Some(ast::Alias { name: name(SET), columns: &[] });
+        let columns = [name(SET)];
+        let alias = Some(ast::Alias { name: name(SET), columns: &columns });
         from.push(ast::TableRef::Function { call, ordinality: false, alias });
         let bound = self.select(query, &ast::Select { items: &items, from: &from, ..*select }, parent, resolve)?;
         // Windows see the rows before the function has made more of them.
@@ -437,9 +442,13 @@ impl Binder<'_> {
                     Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(item.expr.at))
                 );
             }
+            self.check_order(targets[target].expr.ty.oid, item.expr.at)?;
             order_by.push(sort_key(item, target));
         }
         let distinct = self.distinct(select, &mut targets, visible, &order_by, scope)?;
+        for target in distinct.iter().flatten() {
+            self.check_equality(targets[usize::from(*target)].expr.ty.oid, select.at)?;
+        }
         let (collected, tests, mut windows) = match self.grouping.take() {
             Some(collected) => (collected.aggregates, collected.tests, collected.windows),
             None => (Vec::new(), Vec::new(), Vec::new()),
@@ -616,6 +625,7 @@ impl Binder<'_> {
             let message = "window functions are not allowed in GROUP BY";
             return Err(Error::statement(sqlstate::WINDOWING_ERROR, message).at(self.position(expr.at)));
         }
+        self.check_equality(key.ty.oid, expr.at)?;
         let relation = self.grouping.as_ref().map(|grouping| grouping.relation);
         let mut columns = std::collections::BTreeSet::new();
         self.bound.columns_in(&key, &mut columns);
@@ -767,7 +777,9 @@ fn lone_set<'a>(select: &ast::Select<'a>) -> Option<(usize, &'a str)> {
     let mut sets = select.items.iter().enumerate().filter_map(|(at, item)| {
         let ast::SelectItem::Expr(ast::Expr { kind: ast::ExprKind::Call(call), .. }, _) = item else { return None };
         let name = call.path.last()?.text;
-        function::by_name(name).iter().any(|row| row.returns_set).then_some((at, name))
+        // A row of several columns would be a value, which there is not.
+        let gives_set = |row: &function::Function| row.returns_set && function::columns(row.op).len() < 2;
+        function::by_name(name).iter().any(gives_set).then_some((at, name))
     });
     sets.next().filter(|_| sets.next().is_none())
 }

@@ -540,6 +540,8 @@ impl Exec<'_> {
             1 => Method::Op(number::op(op).ok_or_else(|| broken("an unknown operation"))?),
             2 => Method::Text,
             3 => Method::Elements,
+            4 => Method::Json,
+            5 => Method::JsonKey,
             _ => Method::Relabel,
         };
         let result = {

@@ -116,8 +116,12 @@ impl Exec<'_> {
                     if rows.at >= rows.count {
                         break;
                     }
+                    let row = rows.row(rows.at);
+                    self.set(record.output, row[0]);
+                    if let Some(second) = row.get(1) {
+                        self.set(record.second, *second);
+                    }
                     rows.at += 1;
-                    self.set(record.output, rows.values[rows.at - 1]);
                     rows.at as i64
                 }
                 FunctionState::Once => {

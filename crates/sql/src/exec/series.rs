@@ -1,4 +1,4 @@
-//! Functions that give rows: series of numbers and times, elements of arrays, what a text falls into.
+//! Functions that give rows: series of numbers and times, elements of arrays, what a text or a `jsonb` falls into.
 //!
 //! Rules
 //! 1. Series are computed row by row, so that a long one takes no memory and may be given up; what comes from one value is kept as
@@ -14,6 +14,8 @@ use crate::types::Datum;
 use crate::types::array::Array;
 use crate::types::datetime::{Interval, Zone};
 use crate::types::eval::{self, matches};
+use crate::types::function;
+use crate::types::json::set;
 use crate::types::numeric::Numeric;
 use crate::types::op::Op;
 use base::{Error, Result, sqlstate};
@@ -96,8 +98,26 @@ impl Exec<'_> {
             Op::Unnest | Op::StringToTable | Op::RegexSplitToTable | Op::RegexMatches => {
                 self.elements(op, record.buffer, args)
             }
+            op if set::is_set(op) => self.parts(op, record.buffer, args),
             _ => Err(Error::unsupported("this set-returning function is not supported")),
         }
+    }
+
+    /// The parts of a `json` or `jsonb`: one column, or two.
+    fn parts(&mut self, op: Op, buffer: u32, args: &[Value]) -> Result<Option<FunctionState>> {
+        let Some(Value::Span(span)) = args.first() else { return Ok(None) };
+        self.memory.buffers[buffer as usize].clear();
+        let bytes = self.memory.bytes(*span).to_vec();
+        let mut rows = Rows::new(function::columns(op).len().max(1));
+        set::rows(op, &bytes, &mut |row| {
+            self.breath()?;
+            let mut values = [Value::Null; 2];
+            for (value, datum) in values.iter_mut().zip(row) {
+                *value = self.memory.to_buffer(buffer, *datum)?;
+            }
+            rows.push(values.into_iter().take(row.len()))
+        })?;
+        Ok(Some(FunctionState::Elements { rows }))
     }
 
     fn numbers(&self, args: &[Value]) -> Result<FunctionState> {

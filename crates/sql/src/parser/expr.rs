@@ -418,7 +418,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// What sticks to an operand: `::`, `.`, and `[ ]` if it takes subscripts.
-    fn suffixes(&mut self, mut operand: Expr<'a>, subscripts: bool) -> Result<Expr<'a>> {
+    fn suffixes(&mut self, mut operand: Expr<'a>, mut subscripts: bool) -> Result<Expr<'a>> {
         loop {
             let tok = self.peek()?;
             let at = tok.token.start;
@@ -428,10 +428,11 @@ impl<'t, 'a> Parser<'t, 'a> {
                     let target = self.type_name()?;
                     let target = self.bump.alloc(target);
                     let operand = self.node(operand);
+                    subscripts = false;
                     self.make(ExprKind::Cast { operand, target }, at)?
                 }
                 // Only a name, a parameter and what stands in parentheses can be subscripted.
-                TokenKind::BracketOpen if subscripts && !matches!(operand.kind, ExprKind::Cast { .. }) => {
+                TokenKind::BracketOpen if subscripts => {
                     self.next()?;
                     if self.is_kind(TokenKind::Colon)? {
                         return Err(self.unsupported("an array slice", at));

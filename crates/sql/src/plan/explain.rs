@@ -5,6 +5,7 @@
 use super::tree::{IndexScan, JoinType, Node, SubtreeKind, Tree};
 use crate::bind::tree::{Bound, Column, Expr, ExprKind, ModificationKind, ROW_ID, TABLE_OID};
 use crate::plan::blob::Constant;
+use crate::types::cast::Method;
 use crate::types::datetime::Style;
 use crate::types::{Type, io, table, typmod};
 
@@ -338,6 +339,11 @@ impl Printer<'_> {
             ExprKind::Quantified { all, left, array, name, .. } => {
                 format!("({} {name} {} ({}))", self.expr(left), if *all { "ALL" } else { "ANY" }, self.expr(array))
             }
+            // What a function was given, of which there is a cast only.
+            ExprKind::Cast(operand, Method::Json, _) => {
+                format!("to_{}({})", typmod::format_type(expr.ty), self.expr(operand))
+            }
+            ExprKind::Cast(operand, Method::JsonKey, _) => self.expr(operand),
             ExprKind::Cast(operand, ..) => format!("({})::{}", self.expr(operand), typmod::format_type(expr.ty)),
             ExprKind::Subplan(number) => {
                 let exists = matches!(

@@ -10,7 +10,7 @@ use crate::types::op::Op;
 use crate::types::operator;
 use crate::types::table::{self, Kind};
 
-const OPS_MAX: usize = 512;
+const OPS_MAX: usize = 640;
 const KINDS_MAX: usize = 64;
 
 static OPS: [Option<Op>; OPS_MAX] = ops();

@@ -83,6 +83,8 @@ records! {
         kind,
         /// The register of the value, and one more; zero is none.
         output,
+        /// The same of a second value, for functions that give two.
+        second,
         /// The register of the row's number, and one more; zero is none.
         ordinal,
         /// Where values' bytes are kept.

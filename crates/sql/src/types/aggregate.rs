@@ -5,7 +5,7 @@
 //! call are the executor's: they decide which rows are added, and in which order.
 //!
 //! Rules
-//! 1. Nulls are not added, except to `array_agg` and `count(*)`.
+//! 1. Nulls are not added, except to `array_agg`, `json_agg` and its relatives, and `count(*)`.
 //! 2. The value of no rows is null, except of the counts.
 //! 3. Sums of integers are kept in 128 bits and checked against the result's type at the end, so their order does not
 //!    matter. Sums of floats depend on it, as PostgreSQL's do.
@@ -19,9 +19,10 @@ mod statistics;
 use self::statistics::{Exact, Regression, Spread, Sums};
 use super::array::{Array, Dimension};
 use super::datetime::Interval;
+use super::json::make::{self, Spacing};
 use super::numeric::Numeric;
 use super::table::{self, Kind, Oid};
-use super::{Datum, EvalCtx, array, compare, float, int};
+use super::{Arena, Datum, EvalCtx, array, compare, float, int};
 use base::{Error, Result, sqlstate};
 
 /// What an aggregate does.
@@ -64,6 +65,14 @@ pub enum AggOp {
     StringAgg,
     /// `array_agg`
     ArrayAgg,
+    /// `json_agg`
+    JsonAgg,
+    /// `jsonb_agg`
+    JsonbAgg,
+    /// `json_object_agg`, of texts and of JSON texts
+    JsonObjectAgg,
+    /// `jsonb_object_agg`, of texts and of stored values
+    JsonbObjectAgg,
     /// `array_agg` of arrays
     ArrayAggArrays,
     /// `bit_and`
@@ -307,7 +316,17 @@ impl Accumulator {
     #[inline]
     pub fn add(&mut self, call: AggCall, args: &[Datum<'_>]) -> Result<()> {
         let value = args.first().copied().unwrap_or(Datum::Null);
-        if value.is_null() && !matches!(call.op, AggOp::CountRows | AggOp::ArrayAgg | AggOp::ArrayAggArrays) {
+        let takes_nulls = matches!(
+            call.op,
+            AggOp::CountRows
+                | AggOp::ArrayAgg
+                | AggOp::ArrayAggArrays
+                | AggOp::JsonAgg
+                | AggOp::JsonbAgg
+                | AggOp::JsonObjectAgg
+                | AggOp::JsonbObjectAgg
+        );
+        if value.is_null() && !takes_nulls {
             return Ok(());
         }
         // A pair with a null in it is none.
@@ -388,14 +407,28 @@ impl Accumulator {
                     state => *state = State::Text(value.bytes().to_vec()),
                 }
             }
-            AggOp::ArrayAgg => match &mut self.state {
-                State::Values(values) => {
-                    values.try_reserve(1).map_err(|_| Error::out_of_memory("array_agg", size_of::<Owned>()))?;
-                    values.push(Owned::new(value));
+            AggOp::ArrayAgg | AggOp::JsonAgg | AggOp::JsonbAgg => self.keep(&[value])?,
+            AggOp::JsonObjectAgg | AggOp::JsonbObjectAgg => {
+                if value.is_null() {
+                    let message = "field name must not be null";
+                    return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
                 }
-                state => *state = State::Values(vec![Owned::new(value)]),
-            },
+                self.keep(&[value, args.get(1).copied().unwrap_or(Datum::Null)])?;
+            }
             _ => return self.add_more(call, value, args),
+        }
+        Ok(())
+    }
+
+    /// Adds values to those that are kept.
+    fn keep(&mut self, more: &[Datum<'_>]) -> Result<()> {
+        if !matches!(self.state, State::Values(_)) {
+            self.state = State::Values(Vec::new());
+        }
+        if let State::Values(values) = &mut self.state {
+            let bytes = size_of_val(more);
+            values.try_reserve(more.len()).map_err(|_| Error::out_of_memory("an aggregate's values", bytes))?;
+            values.extend(more.iter().map(|value| Owned::new(*value)));
         }
         Ok(())
     }
@@ -529,6 +562,22 @@ impl Accumulator {
             (State::Interval(sum), _) => Ok(Datum::Bytes(ctx.arena.copy(&sum.encode())?)),
             (State::Value(value), _) => ctx.arena.keep(value.as_datum()),
             (State::Text(text), _) => Ok(Datum::Bytes(ctx.arena.copy(text)?)),
+            (State::Values(values), AggOp::JsonAgg | AggOp::JsonbAgg) => {
+                let values = values.iter().map(Owned::as_datum);
+                let made = match call.op {
+                    AggOp::JsonAgg => make::json_gathered(call.argument, values, &ctx.style)?,
+                    _ => make::jsonb_gathered(call.argument, values, &ctx.style, &Arena::new())?,
+                };
+                Ok(Datum::Bytes(ctx.arena.copy(&made)?))
+            }
+            (State::Values(values), AggOp::JsonObjectAgg | AggOp::JsonbObjectAgg) => {
+                let fields = values.chunks_exact(2).map(|pair| (pair[0].as_datum(), pair[1].as_datum()));
+                let made = match call.op {
+                    AggOp::JsonObjectAgg => make::json_object(fields, Spacing::Gathered, make::null_key)?,
+                    _ => make::jsonb_object(fields, make::null_key)?,
+                };
+                Ok(Datum::Bytes(ctx.arena.copy(&made)?))
+            }
             (State::Exact(exact), op) => match op.spread() {
                 Some(spread) if !spread.sample || self.count > 1 => numeric(exact.result(self.count, spread)?),
                 _ => Ok(Datum::Null),
@@ -657,6 +706,10 @@ aggregates! {
     2827 "covar_pop" [FLOAT8 FLOAT8] FLOAT8 CovarPop;
     2828 "covar_samp" [FLOAT8 FLOAT8] FLOAT8 CovarSamp;
     2519 "every" [BOOL] BOOL BoolAnd;
+    3175 "json_agg" [ANYELEMENT] JSON JsonAgg;
+    3197 "json_object_agg" [ANY ANY] JSON JsonObjectAgg;
+    3267 "jsonb_agg" [ANYELEMENT] JSONB JsonbAgg;
+    3270 "jsonb_object_agg" [ANY ANY] JSONB JsonbObjectAgg;
     2050 "max" [ANYARRAY] ANYARRAY Max;
     2115 "max" [INT8] INT8 Max;
     2116 "max" [INT4] INT4 Max;

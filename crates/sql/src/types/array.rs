@@ -255,7 +255,7 @@ pub fn print(bytes: &[u8], style: &Style<'_>, out: &mut impl Sink) -> Result<()>
 
 /// How many levels of braces open before the element at `place`, and so close after the one before it: those whose
 /// inner indexes are all at their edge there.
-fn edges(dimensions: &[Dimension], place: usize) -> usize {
+pub(super) fn edges(dimensions: &[Dimension], place: usize) -> usize {
     let mut span = 1;
     let mut count = 0;
     for dimension in dimensions.iter().rev() {

@@ -13,7 +13,7 @@
 
 use super::op::Op;
 use super::table::{self, Oid, Type};
-use super::{Datum, EvalCtx, array, eval, io, typmod};
+use super::{Datum, EvalCtx, array, eval, io, json, typmod};
 use base::{Error, Result, sqlstate};
 
 /// Where a cast stands: what follows includes what came before.
@@ -51,6 +51,10 @@ pub enum Method {
     Text,
     /// Each element of an array by its own cast, which is found again when it runs.
     Elements,
+    /// The value as JSON, of any type: to `json` or `jsonb`. No row of the table says so; `to_json` and its relatives do.
+    Json,
+    /// The value as the text of a key in JSON, of any type.
+    JsonKey,
 }
 
 /// A row of the table.
@@ -139,6 +143,16 @@ pub fn apply<'a>(
             }
         }
         Method::Elements => cast_elements(target.oid, explicit, datum, ctx)?,
+        Method::Json if target.oid == Oid::JSONB => {
+            let made = json::make::jsonb(source, datum, &ctx.style, ctx.arena)?;
+            Datum::Bytes(ctx.arena.copy(&made)?)
+        }
+        Method::Json => {
+            let mut made = Vec::new();
+            json::make::json(source, datum, &ctx.style, &mut made)?;
+            Datum::Bytes(ctx.arena.copy(&made)?)
+        }
+        Method::JsonKey => Datum::Bytes(ctx.arena.copy(&json::make::key(source, datum, &ctx.style)?)?),
     };
     typmod::apply(target, cast, explicit, ctx.arena)
 }
@@ -158,6 +172,7 @@ fn cast_elements<'a>(target: Oid, explicit: bool, datum: Datum<'a>, ctx: &mut Ev
 
 macro_rules! casts {
     (@method Binary) => { Method::Relabel };
+    (@method InOut) => { Method::Text };
     (@method $op:ident) => { Method::Op(Op::$op) };
     ($($source:ident $target:ident $context:ident $method:ident;)*) => {
         /// Every cast that has a row: `pg_cast` is a view of it.
@@ -239,6 +254,7 @@ casts! {
     OID REGTYPE Implicit Binary;
     OID REGNAMESPACE Implicit Binary;
     OID REGROLE Implicit Binary;
+    JSON JSONB Assignment InOut;
     PG_NODE_TREE TEXT Implicit Binary;
     FLOAT4 INT8 Assignment FloatToInt8;
     FLOAT4 INT2 Assignment FloatToInt2;
@@ -290,6 +306,14 @@ casts! {
     REGTYPE INT8 Assignment Identity;
     REGTYPE INT4 Assignment OidToInt4;
     REGTYPE OID Implicit Binary;
+    JSONB BOOL Explicit JsonbToBool;
+    JSONB INT8 Explicit JsonbToInt8;
+    JSONB INT2 Explicit JsonbToInt2;
+    JSONB INT4 Explicit JsonbToInt4;
+    JSONB JSON Assignment InOut;
+    JSONB FLOAT4 Explicit JsonbToFloat4;
+    JSONB FLOAT8 Explicit JsonbToFloat8;
+    JSONB NUMERIC Explicit JsonbToNumeric;
     REGNAMESPACE INT8 Assignment Identity;
     REGNAMESPACE INT4 Assignment OidToInt4;
     REGNAMESPACE OID Implicit Binary;

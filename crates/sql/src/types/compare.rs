@@ -12,7 +12,7 @@ use super::array::Array;
 use super::datetime::Interval;
 use super::numeric::Numeric;
 use super::table::Kind;
-use super::{Datum, float, hash, text};
+use super::{Datum, float, hash, json, text};
 use std::cmp::Ordering;
 
 /// The order of two values of one kind.
@@ -28,6 +28,9 @@ pub fn compare(kind: Kind, a: Datum<'_>, b: Datum<'_>) -> Ordering {
         Kind::Numeric => compare_numeric(a.bytes(), b.bytes()),
         Kind::Interval => compare_intervals(a.bytes(), b.bytes()),
         Kind::Array | Kind::Vector => compare_arrays(a.bytes(), b.bytes()),
+        Kind::Jsonb => json::order::compare(a.bytes(), b.bytes()),
+        // Nobody asks: the binder refuses what would.
+        Kind::Json => a.bytes().cmp(b.bytes()),
         Kind::Void | Kind::Pseudo | Kind::Refused => Ordering::Equal,
     }
 }
@@ -104,6 +107,8 @@ pub fn hash(kind: Kind, datum: Datum<'_>) -> u64 {
             Err(_) => hash::hash_bytes(datum.bytes()),
         },
         Kind::Array | Kind::Vector => hash_array(datum.bytes()),
+        Kind::Jsonb => json::order::hash(datum.bytes()),
+        Kind::Json => hash::hash_bytes(datum.bytes()),
         Kind::Void | Kind::Pseudo | Kind::Refused => 0,
     }
 }

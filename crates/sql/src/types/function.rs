@@ -7,7 +7,8 @@
 //!
 //! Rules
 //! 1. Sorted by name, then by object identifier; [`by_name`] needs it and a test checks it.
-//! 2. To add a function: a row here, an operation in [`op`](super::op), an arm in [`eval`](mod@super::eval).
+//! 2. A function with arguments that may be left out has a row for each count of them, the longest first.
+//! 3. To add a function: a row here, an operation in [`op`](super::op), an arm in [`eval`](mod@super::eval).
 
 use super::op::Op;
 use super::table::Oid;
@@ -69,6 +70,20 @@ pub fn by_oid(oid: Oid) -> Option<&'static Function> {
     TABLE.iter().find(|row| row.oid == oid)
 }
 
+/// The columns of what a function gives that returns a set, where they have names of their own: one has the function's name or
+/// its alias otherwise.
+pub fn columns(op: Op) -> &'static [(&'static str, Oid)] {
+    match op {
+        Op::JsonArrayElements => &[("value", Oid::JSON)],
+        Op::JsonbArrayElements => &[("value", Oid::JSONB)],
+        Op::JsonArrayElementsText | Op::JsonbArrayElementsText => &[("value", Oid::TEXT)],
+        Op::JsonEach => &[("key", Oid::TEXT), ("value", Oid::JSON)],
+        Op::JsonbEach => &[("key", Oid::TEXT), ("value", Oid::JSONB)],
+        Op::JsonEachText | Op::JsonbEachText => &[("key", Oid::TEXT), ("value", Oid::TEXT)],
+        _ => &[],
+    }
+}
+
 macro_rules! functions {
     (@set) => { false };
     (@set Set) => { true };
@@ -128,6 +143,8 @@ functions! {
     379 "array_prepend" [ANYCOMPATIBLE ANYCOMPATIBLEARRAY] ANYCOMPATIBLEARRAY ArrayPrepend CalledOnNull Immutable;
     3167 "array_remove" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] ANYCOMPATIBLEARRAY ArrayRemove CalledOnNull Immutable;
     3168 "array_replace" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE ANYCOMPATIBLE] ANYCOMPATIBLEARRAY ArrayReplace CalledOnNull Immutable;
+    3153 "array_to_json" [ANYARRAY] JSON ArrayToJson Strict Stable;
+    3154 "array_to_json" [ANYARRAY BOOL] JSON ArrayToJson Strict Stable;
     384 "array_to_string" [ANYARRAY TEXT TEXT] TEXT ArrayToString CalledOnNull Stable;
     395 "array_to_string" [ANYARRAY TEXT] TEXT ArrayToString Strict Stable;
     2092 "array_upper" [ANYARRAY INT4] INT4 ArrayUpper Strict Immutable;
@@ -146,6 +163,7 @@ functions! {
     6163 "bit_count" [BYTEA] INT8 BitCount Strict Immutable;
     1811 "bit_length" [TEXT] INT4 BitLength Strict Immutable;
     2557 "bool" [INT4] BOOL IntToBool Strict Immutable;
+    3556 "bool" [JSONB] BOOL JsonbToBool Strict Immutable;
     60 "booleq" [BOOL BOOL] BOOL BoolEq Strict Immutable;
     1692 "boolge" [BOOL BOOL] BOOL BoolGe Strict Immutable;
     57 "boolgt" [BOOL BOOL] BOOL BoolGt Strict Immutable;
@@ -262,6 +280,7 @@ functions! {
     318 "float4" [INT4] FLOAT4 IntToFloat4 Strict Immutable;
     652 "float4" [INT8] FLOAT4 IntToFloat4 Strict Immutable;
     1745 "float4" [NUMERIC] FLOAT4 NumericToFloat4 Strict Immutable;
+    3453 "float4" [JSONB] FLOAT4 JsonbToFloat4 Strict Immutable;
     280 "float48div" [FLOAT4 FLOAT8] FLOAT8 Float8Div Strict Immutable;
     299 "float48eq" [FLOAT4 FLOAT8] BOOL FloatEq Strict Immutable;
     304 "float48ge" [FLOAT4 FLOAT8] BOOL FloatGe Strict Immutable;
@@ -290,6 +309,7 @@ functions! {
     316 "float8" [INT4] FLOAT8 IntToFloat8 Strict Immutable;
     482 "float8" [INT8] FLOAT8 IntToFloat8 Strict Immutable;
     1746 "float8" [NUMERIC] FLOAT8 NumericToFloat8 Strict Immutable;
+    2580 "float8" [JSONB] FLOAT8 JsonbToFloat8 Strict Immutable;
     284 "float84div" [FLOAT8 FLOAT4] FLOAT8 Float8Div Strict Immutable;
     305 "float84eq" [FLOAT8 FLOAT4] BOOL FloatEq Strict Immutable;
     310 "float84ge" [FLOAT8 FLOAT4] BOOL FloatGe Strict Immutable;
@@ -341,6 +361,7 @@ functions! {
     314 "int2" [INT4] INT2 ToInt2 Strict Immutable;
     714 "int2" [INT8] INT2 ToInt2 Strict Immutable;
     1783 "int2" [NUMERIC] INT2 NumericToInt2 Strict Immutable;
+    3450 "int2" [JSONB] INT2 JsonbToInt2 Strict Immutable;
     172 "int24div" [INT2 INT4] INT4 Int4Div Strict Immutable;
     158 "int24eq" [INT2 INT4] BOOL IntEq Strict Immutable;
     168 "int24ge" [INT2 INT4] BOOL IntGe Strict Immutable;
@@ -388,6 +409,7 @@ functions! {
     480 "int4" [INT8] INT4 ToInt4 Strict Immutable;
     1744 "int4" [NUMERIC] INT4 NumericToInt4 Strict Immutable;
     2558 "int4" [BOOL] INT4 BoolToInt Strict Immutable;
+    3451 "int4" [JSONB] INT4 JsonbToInt4 Strict Immutable;
     173 "int42div" [INT4 INT2] INT4 Int4Div Strict Immutable;
     159 "int42eq" [INT4 INT2] BOOL IntEq Strict Immutable;
     169 "int42ge" [INT4 INT2] BOOL IntGe Strict Immutable;
@@ -434,6 +456,7 @@ functions! {
     754 "int8" [INT2] INT8 Identity Strict Immutable;
     1288 "int8" [OID] INT8 Identity Strict Immutable;
     1779 "int8" [NUMERIC] INT8 NumericToInt8 Strict Immutable;
+    3452 "int8" [JSONB] INT8 JsonbToInt8 Strict Immutable;
     840 "int82div" [INT8 INT2] INT8 Int8Div Strict Immutable;
     1856 "int82eq" [INT8 INT2] BOOL IntEq Strict Immutable;
     1861 "int82ge" [INT8 INT2] BOOL IntGe Strict Immutable;
@@ -496,6 +519,70 @@ functions! {
     1389 "isfinite" [TIMESTAMPTZ] BOOL TimestampIsFinite Strict Immutable;
     1390 "isfinite" [INTERVAL] BOOL IntervalIsFinite Strict Immutable;
     2048 "isfinite" [TIMESTAMP] BOOL TimestampIsFinite Strict Immutable;
+    3949 "json_array_element" [JSON INT4] JSON JsonElement Strict Immutable;
+    3950 "json_array_element_text" [JSON INT4] TEXT JsonElementText Strict Immutable;
+    3955 "json_array_elements" [JSON] JSON JsonArrayElements Strict Immutable Set;
+    3969 "json_array_elements_text" [JSON] TEXT JsonArrayElementsText Strict Immutable Set;
+    3956 "json_array_length" [JSON] INT4 JsonArrayLength Strict Immutable;
+    3198 "json_build_array" [ANY] JSON JsonBuildArray CalledOnNull Stable Variadic;
+    3199 "json_build_array" [] JSON JsonBuildArray CalledOnNull Stable;
+    3200 "json_build_object" [ANY] JSON JsonBuildObject CalledOnNull Stable Variadic;
+    3201 "json_build_object" [] JSON JsonBuildObject CalledOnNull Stable;
+    3958 "json_each" [JSON] RECORD JsonEach Strict Immutable Set;
+    3959 "json_each_text" [JSON] RECORD JsonEachText Strict Immutable Set;
+    3951 "json_extract_path" [JSON TEXT_ARRAY] JSON JsonExtract Strict Immutable Variadic;
+    3953 "json_extract_path_text" [JSON TEXT_ARRAY] TEXT JsonExtractText Strict Immutable Variadic;
+    3202 "json_object" [TEXT_ARRAY] JSON JsonObject Strict Immutable;
+    3203 "json_object" [TEXT_ARRAY TEXT_ARRAY] JSON JsonObject2 Strict Immutable;
+    3947 "json_object_field" [JSON TEXT] JSON JsonField Strict Immutable;
+    3948 "json_object_field_text" [JSON TEXT] TEXT JsonFieldText Strict Immutable;
+    3957 "json_object_keys" [JSON] TEXT JsonObjectKeys Strict Immutable Set;
+    3261 "json_strip_nulls" [JSON] JSON JsonStripNulls Strict Immutable;
+    3968 "json_typeof" [JSON] TEXT JsonTypeof Strict Immutable;
+    3215 "jsonb_array_element" [JSONB INT4] JSONB JsonbElement Strict Immutable;
+    3216 "jsonb_array_element_text" [JSONB INT4] TEXT JsonbElementText Strict Immutable;
+    3219 "jsonb_array_elements" [JSONB] JSONB JsonbArrayElements Strict Immutable Set;
+    3465 "jsonb_array_elements_text" [JSONB] TEXT JsonbArrayElementsText Strict Immutable Set;
+    3207 "jsonb_array_length" [JSONB] INT4 JsonbArrayLength Strict Immutable;
+    3271 "jsonb_build_array" [ANY] JSONB JsonbBuildArray CalledOnNull Stable Variadic;
+    3272 "jsonb_build_array" [] JSONB JsonbBuildArray CalledOnNull Stable;
+    3273 "jsonb_build_object" [ANY] JSONB JsonbBuildObject CalledOnNull Stable Variadic;
+    3274 "jsonb_build_object" [] JSONB JsonbBuildObject CalledOnNull Stable;
+    3301 "jsonb_concat" [JSONB JSONB] JSONB JsonbConcat Strict Immutable;
+    4050 "jsonb_contained" [JSONB JSONB] BOOL JsonbContained Strict Immutable;
+    4046 "jsonb_contains" [JSONB JSONB] BOOL JsonbContains Strict Immutable;
+    3302 "jsonb_delete" [JSONB TEXT] JSONB JsonbDelete Strict Immutable;
+    3303 "jsonb_delete" [JSONB INT4] JSONB JsonbDeleteElement Strict Immutable;
+    3343 "jsonb_delete" [JSONB TEXT_ARRAY] JSONB JsonbDelete Strict Immutable Variadic;
+    3304 "jsonb_delete_path" [JSONB TEXT_ARRAY] JSONB JsonbDeletePath Strict Immutable;
+    3208 "jsonb_each" [JSONB] RECORD JsonbEach Strict Immutable Set;
+    3932 "jsonb_each_text" [JSONB] RECORD JsonbEachText Strict Immutable Set;
+    4043 "jsonb_eq" [JSONB JSONB] BOOL JsonbEq Strict Immutable;
+    4047 "jsonb_exists" [JSONB TEXT] BOOL JsonbExists Strict Immutable;
+    4049 "jsonb_exists_all" [JSONB TEXT_ARRAY] BOOL JsonbExistsAll Strict Immutable;
+    4048 "jsonb_exists_any" [JSONB TEXT_ARRAY] BOOL JsonbExistsAny Strict Immutable;
+    3217 "jsonb_extract_path" [JSONB TEXT_ARRAY] JSONB JsonbExtract Strict Immutable Variadic;
+    3940 "jsonb_extract_path_text" [JSONB TEXT_ARRAY] TEXT JsonbExtractText Strict Immutable Variadic;
+    4042 "jsonb_ge" [JSONB JSONB] BOOL JsonbGe Strict Immutable;
+    4040 "jsonb_gt" [JSONB JSONB] BOOL JsonbGt Strict Immutable;
+    3579 "jsonb_insert" [JSONB TEXT_ARRAY JSONB BOOL] JSONB JsonbInsert Strict Immutable;
+    3579 "jsonb_insert" [JSONB TEXT_ARRAY JSONB] JSONB JsonbInsert Strict Immutable;
+    4041 "jsonb_le" [JSONB JSONB] BOOL JsonbLe Strict Immutable;
+    4039 "jsonb_lt" [JSONB JSONB] BOOL JsonbLt Strict Immutable;
+    4038 "jsonb_ne" [JSONB JSONB] BOOL JsonbNe Strict Immutable;
+    3263 "jsonb_object" [TEXT_ARRAY] JSONB JsonbObject Strict Immutable;
+    3264 "jsonb_object" [TEXT_ARRAY TEXT_ARRAY] JSONB JsonbObject2 Strict Immutable;
+    3478 "jsonb_object_field" [JSONB TEXT] JSONB JsonbField Strict Immutable;
+    3214 "jsonb_object_field_text" [JSONB TEXT] TEXT JsonbFieldText Strict Immutable;
+    3931 "jsonb_object_keys" [JSONB] TEXT JsonbObjectKeys Strict Immutable Set;
+    3306 "jsonb_pretty" [JSONB] TEXT JsonbPretty Strict Immutable;
+    3305 "jsonb_set" [JSONB TEXT_ARRAY JSONB BOOL] JSONB JsonbSet Strict Immutable;
+    3305 "jsonb_set" [JSONB TEXT_ARRAY JSONB] JSONB JsonbSet Strict Immutable;
+    5054 "jsonb_set_lax" [JSONB TEXT_ARRAY JSONB BOOL TEXT] JSONB JsonbSetLax CalledOnNull Immutable;
+    5054 "jsonb_set_lax" [JSONB TEXT_ARRAY JSONB BOOL] JSONB JsonbSetLax CalledOnNull Immutable;
+    5054 "jsonb_set_lax" [JSONB TEXT_ARRAY JSONB] JSONB JsonbSetLax CalledOnNull Immutable;
+    3262 "jsonb_strip_nulls" [JSONB] JSONB JsonbStripNulls Strict Immutable;
+    3210 "jsonb_typeof" [JSONB] TEXT JsonbTypeof Strict Immutable;
     1295 "justify_days" [INTERVAL] INTERVAL JustifyDays Strict Immutable;
     1175 "justify_hours" [INTERVAL] INTERVAL JustifyHours Strict Immutable;
     2711 "justify_interval" [INTERVAL] INTERVAL JustifyInterval Strict Immutable;
@@ -569,6 +656,7 @@ functions! {
     1743 "numeric" [FLOAT8] NUMERIC Float8ToNumeric Strict Immutable;
     1781 "numeric" [INT8] NUMERIC IntToNumeric Strict Immutable;
     1782 "numeric" [INT2] NUMERIC IntToNumeric Strict Immutable;
+    3449 "numeric" [JSONB] NUMERIC JsonbToNumeric Strict Immutable;
     1704 "numeric_abs" [NUMERIC] NUMERIC NumericAbs Strict Immutable;
     1724 "numeric_add" [NUMERIC NUMERIC] NUMERIC NumericAdd Strict Immutable;
     1727 "numeric_div" [NUMERIC NUMERIC] NUMERIC NumericDiv Strict Immutable;
@@ -813,6 +901,8 @@ functions! {
     1780 "to_date" [TEXT TEXT] DATE ToDate Strict Stable;
     2089 "to_hex" [INT4] TEXT ToHex32 Strict Immutable;
     2090 "to_hex" [INT8] TEXT ToHex64 Strict Immutable;
+    3176 "to_json" [ANYELEMENT] JSON ToJson Strict Stable;
+    3787 "to_jsonb" [ANYELEMENT] JSONB ToJsonb Strict Stable;
     1777 "to_number" [TEXT TEXT] NUMERIC ToNumber Strict Stable;
     3495 "to_regclass" [TEXT] REGCLASS ToRegclass Strict Stable;
     3493 "to_regtype" [TEXT] REGTYPE ToRegtype Strict Stable;
@@ -847,7 +937,8 @@ mod tests {
     #[test]
     fn the_table_is_sorted_and_signatures_are_unique() {
         for pair in TABLE.windows(2) {
-            assert!((pair[0].name, pair[0].oid) < (pair[1].name, pair[1].oid), "{} {}", pair[0].name, pair[1].name);
+            let place = |row: &Function| (row.name, row.oid, std::cmp::Reverse(row.args.len()));
+            assert!(place(&pair[0]) < place(&pair[1]), "{} {}", pair[0].name, pair[1].name);
         }
         for row in TABLE {
             let same = by_name(row.name).iter().filter(|other| other.args == row.args).count();

@@ -12,7 +12,7 @@ use super::datetime::{self, Interval, Style};
 use super::numeric::Numeric;
 use super::table::{self, Kind, Oid, Type};
 use super::text::{invalid_syntax, is_space};
-use super::{Arena, Datum, Sink, array, encoding, float, int, typmod};
+use super::{Arena, Datum, Sink, array, encoding, float, int, json, typmod};
 use base::{Error, Result, sqlstate};
 
 /// Reads a value's text form, and fits it to the type's modifier as an assignment does.
@@ -57,6 +57,11 @@ pub fn input<'a>(ty: Type, text: &str, arena: &'a Arena, style: &Style<'_>) -> R
             let bytes = array::parse_vector(text, Type::plain(row.element), arena, style)?;
             Datum::Bytes(arena.copy(&bytes)?)
         }
+        Kind::Json => {
+            json::check(text)?;
+            Datum::Bytes(arena.copy(text.as_bytes())?)
+        }
+        Kind::Jsonb => Datum::Bytes(arena.copy(&json::input(text, arena)?)?),
         Kind::Void => Datum::Bytes(&[]),
         Kind::Pseudo => {
             return Err(Error::unsupported(format!("cannot accept a value of type {}", row.sql_name)));
@@ -95,6 +100,8 @@ pub fn output(kind: Kind, datum: Datum<'_>, style: &Style<'_>, out: &mut impl Si
         Kind::Uuid => print_uuid(datum.bytes(), out),
         Kind::Array => array::print(datum.bytes(), style, out)?,
         Kind::Vector => array::print_vector(datum.bytes(), style, out)?,
+        Kind::Json => out.put(datum.bytes()),
+        Kind::Jsonb => json::print::print(json::value::Value::decode(datum.bytes())?, out)?,
         Kind::Void => {}
         Kind::Pseudo | Kind::Refused => return Err(Error::unsupported("values of this type cannot be shown")),
     }
@@ -142,6 +149,8 @@ pub fn send(kind: Kind, datum: Datum<'_>, out: &mut impl Sink) -> Result<()> {
             out.put(&value.months.to_be_bytes());
         }
         Kind::Array | Kind::Vector => array::send(datum.bytes(), out)?,
+        Kind::Json => out.put(datum.bytes()),
+        Kind::Jsonb => json::send(datum.bytes(), out)?,
         Kind::Void => {}
         Kind::Pseudo | Kind::Refused => return Err(Error::unsupported("values of this type cannot be sent")),
     }
@@ -218,6 +227,11 @@ pub fn receive<'a>(ty: Type, bytes: &[u8], arena: &'a Arena) -> Result<Datum<'a>
             return Ok(Datum::Bytes(arena.copy(&array::receive(bytes, element, arena)?)?));
         }
         Kind::Vector => Datum::Bytes(arena.copy(&array::receive(bytes, Type::plain(row.element), arena)?)?),
+        Kind::Json => {
+            json::check(super::text::validate(bytes)?)?;
+            Datum::Bytes(arena.copy(bytes)?)
+        }
+        Kind::Jsonb => Datum::Bytes(arena.copy(&json::receive(bytes, arena)?)?),
         Kind::Void => Datum::Bytes(&[]),
         Kind::Pseudo | Kind::Refused => return Err(table::refused(ty.oid)),
     };

@@ -37,6 +37,7 @@ pub mod function;
 pub mod hash;
 pub mod int;
 pub mod io;
+pub mod json;
 pub mod like;
 mod md5;
 pub mod numeric;

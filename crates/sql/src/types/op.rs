@@ -30,6 +30,8 @@ pub enum Family {
     Template,
     /// Arrays.
     List,
+    /// `json` and `jsonb`.
+    Json,
     /// The caller's own: it needs the session, the catalog or the executor.
     External,
 }
@@ -77,6 +79,8 @@ ops! {
             ArrayEq ArrayNe ArrayLt ArrayLe ArrayGt ArrayGe;
         "A comparison of intervals."
             IntervalEq IntervalNe IntervalLt IntervalLe IntervalGt IntervalGe;
+        "A comparison of `jsonb`."
+            JsonbEq JsonbNe JsonbLt JsonbLe JsonbGt JsonbGe;
     }
     Integer {
         "Arithmetic of `smallint`."
@@ -191,7 +195,29 @@ ops! {
             ArrayContains ArrayContained ArrayOverlap ArrayToString StringToArray ArrayDims ArrayRemove ArrayReplace
             ArrayPositions TrimArray;
     }
+    Json {
+        "A part of a `json`: by key, by index, by path; itself or as text."
+            JsonField JsonFieldText JsonElement JsonElementText JsonPath JsonPathText JsonExtract JsonExtractText;
+        "A part of a `jsonb`."
+            JsonbField JsonbFieldText JsonbElement JsonbElementText JsonbPath JsonbPathText JsonbExtract
+            JsonbExtractText;
+        "What is in a `jsonb`."
+            JsonbContains JsonbContained JsonbExists JsonbExistsAny JsonbExistsAll;
+        "What a value is, and how long an array."
+            JsonTypeof JsonbTypeof JsonArrayLength JsonbArrayLength;
+        "A `jsonb` made of others."
+            JsonbConcat JsonbDelete JsonbDeleteElement JsonbDeleteKeys JsonbDeletePath JsonbSet JsonbSetLax JsonbInsert
+            JsonStripNulls JsonbStripNulls JsonbPretty;
+        "A value made of others, which the binder has made JSON of."
+            JsonBuildObject JsonbBuildObject JsonBuildArray JsonbBuildArray;
+        "A value made of arrays."
+            ArrayToJson JsonObject JsonObject2 JsonbObject JsonbObject2;
+        "A cast from `jsonb`."
+            JsonbToBool JsonbToNumeric JsonbToInt2 JsonbToInt4 JsonbToInt8 JsonbToFloat4 JsonbToFloat8;
+    }
     External {
+        "The binder's: a cast that depends on the argument's type."
+            ToJson ToJsonb;
         "The caller's: a function of the session, the catalog or the server."
             CurrentDatabase CurrentSchema CurrentSchemas CurrentUser SessionUser Version BackendPid GenerateUuid TypeOf
             CurrentSetting SetConfig TableIsVisible TypeIsVisible FunctionIsVisible RoleName GetExpr
@@ -201,7 +227,9 @@ ops! {
             StatisticsColumns TriggerDefinition;
         "The caller's: a function that returns a set."
             Unnest GenerateSeries GenerateNumericSeries GenerateTimestampSeries GenerateTimestamptzSeries
-            GenerateSubscripts StringToTable RegexSplitToTable RegexMatches PartitionAncestors;
+            GenerateSubscripts StringToTable RegexSplitToTable RegexMatches PartitionAncestors
+            JsonArrayElements JsonArrayElementsText JsonEach JsonEachText
+            JsonObjectKeys JsonbArrayElements JsonbArrayElementsText JsonbEach JsonbEachText JsonbObjectKeys;
     }
 }
 
@@ -288,6 +316,11 @@ impl Op {
                 | NumNulls
                 | NumNonnulls
                 | FormatType
+                | JsonbSetLax
+                | JsonBuildObject
+                | JsonbBuildObject
+                | JsonBuildArray
+                | JsonbBuildArray
         )
     }
 }
@@ -309,6 +342,7 @@ mod tests {
             (Op::NumericEq, Comparison::Eq),
             (Op::ArrayGe, Comparison::Ge),
             (Op::IntervalNe, Comparison::Ne),
+            (Op::JsonbGt, Comparison::Gt),
         ];
         for (op, comparison) in table {
             assert_eq!(op.comparison(), Some(comparison), "{op:?}");

@@ -382,13 +382,12 @@ pub fn resolve_function(name: &str, actual: &[Oid]) -> Result<Callable> {
 /// A function whose last argument stands any number of times: what is behind the others stays as it is.
 fn resolved_variadic(row: &'static Function, actual: &[Oid]) -> Result<Resolved<Function>> {
     let fixed = row.args.len() - 1;
-    for (declared, actual) in row.args[..fixed].iter().zip(actual) {
-        if !cast::can_coerce(*actual, *declared, Context::Implicit) {
-            return Err(function_error(row.name, &[*actual], sqlstate::UNDEFINED_FUNCTION));
-        }
-    }
     let mut args = row.args[..fixed].to_vec();
-    args.resize(actual.len(), Oid::ANY);
+    // One of any type, or one of an array's elements.
+    args.resize(actual.len(), table::element_of(row.args[fixed]).unwrap_or(Oid::ANY));
+    if args.iter().zip(actual).any(|(declared, actual)| !cast::can_coerce(*actual, *declared, Context::Implicit)) {
+        return Err(function_error(row.name, actual, sqlstate::UNDEFINED_FUNCTION));
+    }
     Ok(Resolved { row, args, result: row.result, context: Context::Implicit })
 }
 

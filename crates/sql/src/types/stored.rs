@@ -30,7 +30,7 @@ pub const fn width(kind: Kind) -> Option<usize> {
         Kind::Uuid | Kind::Interval => Some(16),
         Kind::Void | Kind::Pseudo | Kind::Refused => Some(0),
         Kind::Numeric | Kind::Text | Kind::Bpchar | Kind::Name | Kind::Unknown | Kind::Bytea => None,
-        Kind::Array | Kind::Vector => None,
+        Kind::Array | Kind::Vector | Kind::Json | Kind::Jsonb => None,
     }
 }
 
@@ -174,11 +174,12 @@ pub fn skip(kind: Kind, bytes: &[u8], at: usize) -> Result<usize> {
 /// Checks all of a value that reading takes on trust.
 pub fn check(kind: Kind, datum: Datum<'_>) -> Result<()> {
     match kind {
-        Kind::Text | Kind::Bpchar | Kind::Name | Kind::Unknown => {
+        Kind::Text | Kind::Bpchar | Kind::Name | Kind::Unknown | Kind::Json => {
             super::text::validate(datum.bytes()).map(|_| ()).map_err(|_| damaged("text"))
         }
         Kind::Numeric => Numeric::decode(datum.bytes()).map(|_| ()),
         Kind::Array | Kind::Vector => array::Array::decode(datum.bytes())?.check(),
+        Kind::Jsonb => super::json::check_stored(datum.bytes()),
         _ => Ok(()),
     }
 }

@@ -98,6 +98,10 @@ pub enum Kind {
     Array,
     /// `int2vector`, `oidvector`: an array that counts from zero and has a text form of its own.
     Vector,
+    /// `json`: `Bytes`, text that is valid JSON. It has no order.
+    Json,
+    /// `jsonb`: `Bytes`, in the form of [`json`](super::json).
+    Jsonb,
     /// `void`: the empty result of a function.
     Void,
     /// A type of arguments and results only, without values.
@@ -264,7 +268,7 @@ types! {
     XID 28 "xid" "xid" &[], 4 true b'U' false 1011 0 b'i' b'p' Oid;
     CID 29 "cid" "cid" &[], 4 true b'U' false 1012 0 b'i' b'p' Oid;
     OIDVECTOR 30 "oidvector" "oidvector" &[], -1 false b'A' false 1013 26 b'i' b'p' Vector;
-    JSON 114 "json" "json" &[], -1 false b'U' false 199 0 b'i' b'x' Refused;
+    JSON 114 "json" "json" &[], -1 false b'U' false 199 0 b'i' b'x' Json;
     XML 142 "xml" "xml" &[], -1 false b'U' false 143 0 b'i' b'x' Refused;
     XML_ARRAY 143 "_xml" "xml[]" &[], -1 false b'A' false 0 142 b'i' b'x' Array;
     PG_NODE_TREE 194 "pg_node_tree" "pg_node_tree" &[], -1 false b'Z' false 0 0 b'i' b'x' Text;
@@ -349,7 +353,7 @@ types! {
     PG_LSN 3220 "pg_lsn" "pg_lsn" &[], 8 true b'U' false 3221 0 b'd' b'p' Refused;
     PG_LSN_ARRAY 3221 "_pg_lsn" "pg_lsn[]" &[], -1 false b'A' false 0 3220 b'd' b'x' Array;
     ANYENUM 3500 "anyenum" "anyenum" &[], 4 true b'P' false 0 0 b'i' b'p' Pseudo;
-    JSONB 3802 "jsonb" "jsonb" &[], -1 false b'U' false 3807 0 b'i' b'x' Refused;
+    JSONB 3802 "jsonb" "jsonb" &[], -1 false b'U' false 3807 0 b'i' b'x' Jsonb;
     JSONB_ARRAY 3807 "_jsonb" "jsonb[]" &[], -1 false b'A' false 0 3802 b'i' b'x' Array;
     REGNAMESPACE 4089 "regnamespace" "regnamespace" &[], 4 true b'N' false 4090 0 b'i' b'p' Reg;
     REGNAMESPACE_ARRAY 4090 "_regnamespace" "regnamespace[]" &[], -1 false b'A' false 0 4089 b'i' b'x' Array;

@@ -87,7 +87,12 @@ fn routine(rows: &mut RowSink, routine: &Routine) {
 
 /// `pg_proc`
 pub(super) fn functions(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let mut last = None;
     for row in function::TABLE {
+        // A function has a row for each count of arguments; the first one has them all.
+        if last.replace(row.oid) == Some(row.oid) {
+            continue;
+        }
         routine(
             rows,
             &Routine {

@@ -269,6 +269,8 @@ fn cast(code: &mut Code, method: Method, source: Oid, target: Type, explicit: bo
         Method::Op(op) => (1, op),
         Method::Text => (2, Op::Identity),
         Method::Elements => (3, Op::Identity),
+        Method::Json => (4, Op::Identity),
+        Method::JsonKey => (5, Op::Identity),
     };
     code.step(Step::Cast);
     code.byte(tag);

@@ -13,7 +13,7 @@ use super::{Columns, DEPTH_MAX, Encoder, columns_in, flags};
 use crate::bind::tree::{Column, Expr, ExprKind, FrameEnd, ROW_ID, RelationId, Source, TABLE_OID, WindowFunction};
 use crate::catalog::definition::{Rows, TableDef};
 use crate::parser::ast::{LockStrength, LockWait};
-use crate::types::{Kind, table};
+use crate::types::{Kind, function, table};
 use base::{Error, Result, sqlstate};
 use std::collections::BTreeSet;
 
@@ -348,11 +348,16 @@ impl Encoder<'_> {
         let mut read = needed.clone();
         self.reads(filter, &mut read);
         let output = Column { relation, column: 0 };
+        let width = match &call.kind {
+            ExprKind::Call(call) if set => function::columns(call.op).len().max(1) as u16,
+            _ => 1,
+        };
         let mut record = FunctionScan {
             op: 0xFFFF,
             kind: table::kind(call.ty.oid) as u32,
             output: self.maybe_register(relation, 0, &read)?,
-            ordinal: if ordinality { self.maybe_register(relation, 1, &read)? } else { 0 },
+            second: if width > 1 { self.maybe_register(relation, 1, &read)? } else { 0 },
+            ordinal: if ordinality { self.maybe_register(relation, width, &read)? } else { 0 },
             buffer: self.new_buffer(),
             ..FunctionScan::default()
         };

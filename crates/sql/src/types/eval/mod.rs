@@ -2,7 +2,7 @@
 //!
 //! The executor calls [`eval`] with the arguments' values; a result that is a byte run lies in the context's arena, or is
 //! part of an argument. Comparisons are done here, the rest by the operation's [`Family`], in [`number`], [`string`],
-//! [`list`], [`template`] and [`time`].
+//! [`list`], [`json`], [`template`] and [`time`].
 //!
 //! Rules
 //! 1. Pure: the same arguments and context give the same result. Time, zone and chance come from the context.
@@ -14,6 +14,7 @@
 mod bytes;
 mod degrees;
 mod format;
+mod json;
 mod list;
 mod number;
 mod pattern;
@@ -73,6 +74,7 @@ fn by_family<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Da
         Family::Time => time::eval(op, args, ctx),
         Family::Template => template::eval(op, args, ctx),
         Family::List => list::eval(op, args, ctx),
+        Family::Json => json::eval(op, args, ctx),
         Family::External => {
             let message = format!("{op:?} reached the evaluation of values");
             Err(Error::statement(sqlstate::INTERNAL_ERROR, message))
@@ -92,6 +94,9 @@ fn compare(op: Op, a: Datum<'_>, b: Datum<'_>) -> bool {
         ArrayEq | ArrayNe | ArrayLt | ArrayLe | ArrayGt | ArrayGe => compare_arrays(a.bytes(), b.bytes()),
         IntervalEq | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe => {
             compare_intervals(a.bytes(), b.bytes())
+        }
+        JsonbEq | JsonbNe | JsonbLt | JsonbLe | JsonbGt | JsonbGe => {
+            crate::types::json::order::compare(a.bytes(), b.bytes())
         }
         BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe => a.bytes().cmp(b.bytes()),
         _ => a.int().cmp(&b.int()),
