@@ -71,6 +71,27 @@ impl<'t> Lexer<'t> {
         self.text.get(at..).and_then(|rest| rest.chars().next()).map_or(at, |character| at + character.len_utf8())
     }
 
+    /// Where in the text the last token is: its line up to there, or the end of that.
+    #[cold]
+    pub(super) fn context(&self) -> String {
+        const SHOWN_BYTES_MAX: usize = 50;
+        const SKIPPED_BYTES_MIN: usize = 4;
+        let before = self.text.get(..self.start).unwrap_or("");
+        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let mut from = line_start;
+        while self.end.saturating_sub(from) >= SHOWN_BYTES_MAX {
+            from = self.character_end(from);
+        }
+        if from - line_start < SKIPPED_BYTES_MIN {
+            from = line_start;
+        }
+        let shown = self.text.get(from..self.end).unwrap_or("");
+        let prefix = if from > line_start { "..." } else { "" };
+        let goes_on = self.byte(self.end).is_some_and(|byte| !matches!(byte, b'\n' | b'\r'));
+        format!("JSON data, line {line}: {prefix}{shown}{}", if goes_on { "..." } else { "" })
+    }
+
     #[cold]
     fn bad_token(&self) -> Error {
         invalid(format!("Token \"{}\" is invalid.", self.shown()))
@@ -160,11 +181,13 @@ impl<'t> Lexer<'t> {
                 continue;
             }
             if high {
+                self.end = self.character_end(at);
                 return Err(no_low_surrogate());
             }
             match byte {
                 b'"' => break,
                 0..0x20 => {
+                    self.end = at;
                     return Err(invalid(format!("Character with value 0x{byte:02x} must be escaped.")));
                 }
                 _ => at += 1,
@@ -180,6 +203,8 @@ impl<'t> Lexer<'t> {
             self.end = at;
             return Err(self.bad_token());
         };
+        // What an error shows of the text ends here.
+        self.end = self.character_end(at);
         if letter != b'u' {
             if *high {
                 return Err(no_low_surrogate());
@@ -196,6 +221,7 @@ impl<'t> Lexer<'t> {
                 self.end = place;
                 return Err(self.bad_token());
             };
+            self.end = self.character_end(place);
             let Some(digit) = char::from(byte).to_digit(16) else {
                 return Err(invalid("\"\\u\" must be followed by four hexadecimal digits.".to_owned()));
             };

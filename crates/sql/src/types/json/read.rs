@@ -9,7 +9,7 @@
 use super::lex::{Lexer, Token, invalid};
 use super::{DEPTH_MAX, too_deep};
 use crate::types::Arena;
-use base::Result;
+use base::{Result, sqlstate};
 
 /// What a reader finds.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -169,6 +169,15 @@ impl<'t> Reader<'t> {
 
     /// The next event.
     pub(super) fn next(&mut self) -> Result<Event<'t>> {
+        self.advance().map_err(|error| match error.sqlstate() {
+            sqlstate::INVALID_TEXT_REPRESENTATION | sqlstate::UNTRANSLATABLE_CHARACTER => {
+                error.context(self.lexer.context())
+            }
+            _ => error,
+        })
+    }
+
+    fn advance(&mut self) -> Result<Event<'t>> {
         loop {
             if self.state == State::ValueRead && self.levels.is_empty() {
                 return match self.lexer.next()? {

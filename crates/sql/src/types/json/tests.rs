@@ -69,6 +69,25 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
+fn errors_show_where_they_are() {
+    let long = format!("[\n\"{}\", x, 1]", "é".repeat(40));
+    let tail = format!("JSON data, line 2: ...{}\", x...", "é".repeat(22));
+    for (text, context) in [
+        ("[1, 2", "JSON data, line 1: [1, 2"),
+        ("{\"a\":1,}", "JSON data, line 1: {\"a\":1,}"),
+        ("[1,\n x, 2]", "JSON data, line 2:  x..."),
+        ("\"\\ud83d\"", "JSON data, line 1: \"\\ud83d\""),
+        ("\"\\ud83d\\ud83d\"", "JSON data, line 1: \"\\ud83d\\ud83d..."),
+        ("{\"abc\":\"\\udc00\"}", "JSON data, line 1: {\"abc\":\"\\udc00..."),
+        ("\"\\u0000\"", "JSON data, line 1: \"\\u0000..."),
+        (&long, &tail),
+    ] {
+        let error = input(text, &Arena::new()).expect_err(text);
+        assert_eq!(error.context_text(), Some(context), "{text}");
+    }
+}
+
+#[test]
 fn deep_values_cost_no_stack_and_too_deep_ones_are_refused() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let deepest = stored(&nested(DEPTH_MAX));
