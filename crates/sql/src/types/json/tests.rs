@@ -69,6 +69,20 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
+fn the_binary_form_is_a_version_and_the_text() {
+    let arena = Arena::new();
+    let datum = io::input(Type::plain(Oid::JSONB), "{\"b\":[1.50],\"a\":null}", &arena, &Style::PLAIN).expect("input");
+    let mut sent = Vec::new();
+    io::send(Kind::Jsonb, datum, &mut sent).expect("send");
+    assert_eq!(sent, b"\x01{\"a\": null, \"b\": [1.50]}");
+    assert_eq!(io::receive(Type::plain(Oid::JSONB), &sent, &arena).expect("receive"), datum);
+    let error = receive(b"\x02{}", &arena).expect_err("version");
+    assert_eq!(error.message(), "unsupported jsonb version number 2");
+    let text = io::receive(Type::plain(Oid::JSON), b" [1 ]", &arena).expect("json");
+    assert_eq!(text, Datum::text(" [1 ]"));
+}
+
+#[test]
 fn errors_show_where_they_are() {
     let long = format!("[\n\"{}\", x, 1]", "é".repeat(40));
     let tail = format!("JSON data, line 2: ...{}\", x...", "é".repeat(22));
