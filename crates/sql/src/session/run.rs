@@ -50,6 +50,7 @@ pub(crate) enum Ended {
 pub(crate) struct Styles {
     zone: Option<Arc<Zone>>,
     date_order: crate::types::datetime::DateOrder,
+    date_format: base::settings::DateFormat,
     interval_style: IntervalStyle,
     extra_float_digits: i32,
 }
@@ -60,6 +61,7 @@ impl Styles {
         Style {
             zone: self.zone.as_deref().unwrap_or(&Zone::UTC),
             date_order: self.date_order,
+            date_format: self.date_format,
             interval_style: self.interval_style,
             extra_float_digits: self.extra_float_digits,
             now,
@@ -78,6 +80,7 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Styles {
             zone,
             date_order: view.date_order(),
+            date_format: view.date_format(),
             interval_style: view.interval_style(),
             extra_float_digits: view.value(SettingId::ExtraFloatDigits).number() as i32,
         })
@@ -169,6 +172,7 @@ impl<A: Allocator + Copy> Session<A> {
         key.extend_from_slice(&self.user);
         key.push(0);
         key.push(view.date_order() as u8);
+        key.push(view.date_format() as u8);
         key.push(view.interval_style() as u8);
         key.push(view.value(SettingId::ExtraFloatDigits).number() as u8);
         key.push(u8::from(new_parameters));

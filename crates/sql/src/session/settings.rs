@@ -18,8 +18,8 @@ use crate::types::datetime::DateOrder as TypesDateOrder;
 use allocator_api2::alloc::Allocator;
 use allocator_api2::vec::Vec as ListVec;
 use base::settings::{
-    DateOrder, Description, Effective, IntervalStyle, Isolation, SESSION_NUMBERS, SESSION_TEXTS, SettingId, SettingSet,
-    Slot, Source, ValueRef, show,
+    DateFormat, DateOrder, Description, Effective, IntervalStyle, Isolation, SESSION_NUMBERS, SESSION_TEXTS, SettingId,
+    SettingSet, Slot, Source, ValueRef, show,
 };
 use base::{Error, Result};
 
@@ -291,6 +291,11 @@ impl<'v> SettingsView<'v> {
     pub fn interval_style(&self) -> IntervalStyle {
         let number = self.value(SettingId::IntervalStyle).number();
         IntervalStyle::from_number(number).unwrap_or(IntervalStyle::Postgres)
+    }
+
+    /// How dates are written.
+    pub fn date_format(&self) -> DateFormat {
+        self.value(SettingId::DateStyle).date_style().format
     }
 
     /// The order of the parts of a date.

@@ -14,15 +14,16 @@ pub mod interval;
 mod interval_text;
 mod parse;
 pub mod part;
+mod print;
 mod zone;
 
 pub use interval::Interval;
 pub use interval_text::{parse_interval, print_interval};
 pub use parse::{parse_date, parse_time, parse_timestamp, parse_timestamptz};
+pub use print::{print_date, print_offset, print_time, print_timestamp, print_timestamptz};
 pub use zone::Zone;
 
-use super::Sink;
-use base::settings::IntervalStyle;
+use base::settings::{DateFormat, IntervalStyle};
 use base::{Error, Result, sqlstate};
 
 /// Microseconds of a second.
@@ -71,8 +72,10 @@ pub enum DateOrder {
 pub struct Style<'a> {
     /// `TimeZone`.
     pub zone: &'a Zone,
-    /// `DateStyle`'s order; its output style is always ISO.
+    /// `DateStyle`'s order of day and month.
     pub date_order: DateOrder,
+    /// How `DateStyle` has dates written.
+    pub date_format: DateFormat,
     /// `IntervalStyle`.
     pub interval_style: IntervalStyle,
     /// `extra_float_digits`.
@@ -86,6 +89,7 @@ impl Style<'static> {
     pub const PLAIN: Style<'static> = Style {
         zone: &Zone::UTC,
         date_order: DateOrder::Mdy,
+        date_format: DateFormat::Iso,
         interval_style: IntervalStyle::Postgres,
         extra_float_digits: 1,
         now: 0,
@@ -227,157 +231,6 @@ pub fn round_to_precision(micros: i64, typmod: i32) -> i64 {
     match micros < 0 {
         true => -((-micros + half) / unit * unit),
         false => (micros + half) / unit * unit,
-    }
-}
-
-/// Text of a date or time, before it goes out in one piece.
-struct Line {
-    bytes: [u8; 64],
-    length: usize,
-}
-
-impl Line {
-    fn new() -> Line {
-        Line { bytes: [0; 64], length: 0 }
-    }
-
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.length] = byte;
-        self.length += 1;
-    }
-
-    /// A number below 100, in two digits.
-    fn two(&mut self, value: i64) {
-        self.byte(b'0' + (value / 10) as u8);
-        self.byte(b'0' + (value % 10) as u8);
-    }
-
-    /// A number that is not negative, with at least `width` digits.
-    fn padded(&mut self, value: i64, width: usize) {
-        let digits = value.checked_ilog10().map_or(1, |log| log as usize + 1).max(width);
-        let mut rest = value;
-        for at in (self.length..self.length + digits).rev() {
-            self.bytes[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        self.length += digits;
-    }
-
-    fn civil(&mut self, civil: Civil) {
-        let year = if civil.year > 0 { civil.year } else { 1 - civil.year };
-        self.padded(year, 4);
-        self.byte(b'-');
-        self.two(civil.month);
-        self.byte(b'-');
-        self.two(civil.day);
-    }
-
-    fn era(&mut self, civil: Civil) {
-        if civil.year <= 0 {
-            for byte in *b" BC" {
-                self.byte(byte);
-            }
-        }
-    }
-
-    fn time(&mut self, micros: i64) {
-        self.two(micros / HOUR);
-        self.byte(b':');
-        self.two(micros / MINUTE % 60);
-        self.byte(b':');
-        self.two(micros / SECOND % 60);
-        let mut fraction = micros % SECOND;
-        if fraction != 0 {
-            let mut width = 6;
-            while fraction % 10 == 0 {
-                fraction /= 10;
-                width -= 1;
-            }
-            self.byte(b'.');
-            self.padded(fraction, width);
-        }
-    }
-
-    fn offset(&mut self, offset: i64) {
-        self.byte(if offset < 0 { b'-' } else { b'+' });
-        let offset = offset.abs();
-        self.two(offset / 3600);
-        if offset % 3600 != 0 {
-            self.byte(b':');
-            self.two(offset / 60 % 60);
-        }
-        if offset % 60 != 0 {
-            self.byte(b':');
-            self.two(offset % 60);
-        }
-    }
-
-    fn put(&self, out: &mut impl Sink) {
-        out.put(&self.bytes[..self.length]);
-    }
-}
-
-/// Writes a `date`.
-pub fn print_date(days: i64, out: &mut impl Sink) {
-    match days {
-        DATE_INFINITY => out.put(b"infinity"),
-        DATE_NEG_INFINITY => out.put(b"-infinity"),
-        _ => {
-            let civil = Civil::from_days(days);
-            let mut line = Line::new();
-            line.civil(civil);
-            line.era(civil);
-            line.put(out);
-        }
-    }
-}
-
-/// Writes a `time`: microseconds since midnight, up to 24:00:00.
-pub fn print_time(micros: i64, out: &mut impl Sink) {
-    let mut line = Line::new();
-    line.time(micros);
-    line.put(out);
-}
-
-/// Writes the day and time that a wall clock shows, and `offset`, in seconds east of Greenwich, where there is one.
-fn print_local(micros: i64, offset: Option<i64>, out: &mut impl Sink) {
-    let civil = Civil::from_days(micros.div_euclid(DAY));
-    let mut line = Line::new();
-    line.civil(civil);
-    line.byte(b' ');
-    line.time(micros.rem_euclid(DAY));
-    if let Some(offset) = offset {
-        line.offset(offset);
-    }
-    line.era(civil);
-    line.put(out);
-}
-
-/// Writes an offset: `+02`, `-03:30`.
-pub fn print_offset(offset: i64, out: &mut impl Sink) {
-    let mut line = Line::new();
-    line.offset(offset);
-    line.put(out);
-}
-
-/// Writes a `timestamp`.
-pub fn print_timestamp(micros: i64, out: &mut impl Sink) {
-    match micros {
-        TIMESTAMP_INFINITY => out.put(b"infinity"),
-        TIMESTAMP_NEG_INFINITY => out.put(b"-infinity"),
-        _ => print_local(micros, None, out),
-    }
-}
-
-/// Writes a `timestamptz` as the zone's clocks show it.
-pub fn print_timestamptz(micros: i64, zone: &Zone, out: &mut impl Sink) {
-    match micros {
-        TIMESTAMP_INFINITY => out.put(b"infinity"),
-        TIMESTAMP_NEG_INFINITY => out.put(b"-infinity"),
-        _ => {
-            let offset = zone.offset_at(micros);
-            print_local(micros + offset * SECOND, Some(offset), out);
-        }
     }
 }
 

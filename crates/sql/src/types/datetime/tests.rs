@@ -6,10 +6,10 @@ use proptest::prelude::*;
 fn printed(name: &str, value: i64, style: &Style<'_>) -> String {
     let mut out = Vec::new();
     match name {
-        "date" => print_date(value, &mut out),
+        "date" => print_date(value, style, &mut out),
         "time" => print_time(value, &mut out),
-        "timestamp" => print_timestamp(value, &mut out),
-        _ => print_timestamptz(value, style.zone, &mut out),
+        "timestamp" => print_timestamp(value, style, &mut out),
+        _ => print_timestamptz(value, style, &mut out),
     }
     String::from_utf8(out).expect("ASCII")
 }

@@ -12,6 +12,7 @@ use crate::types::datetime::Style;
 use crate::types::numeric::Numeric;
 use crate::types::table::{self, Kind, Oid};
 use crate::types::{Arena, Datum, io};
+use base::settings::DateFormat;
 use base::{Error, Result, sqlstate};
 
 /// What of JSON a type becomes.
@@ -51,9 +52,11 @@ pub fn no_key() -> Error {
 fn scalar_text(kind: Kind, datum: Datum<'_>, style: &Style<'_>, out: &mut Vec<u8>) -> Result<()> {
     match kind {
         Kind::Bool => out.extend_from_slice(if datum.bool() { b"true" } else { b"false" }),
+        // JSON has one form of times, whatever `DateStyle` says.
+        Kind::Date => io::output(kind, datum, &Style { date_format: DateFormat::Iso, ..*style }, out)?,
         Kind::Timestamp | Kind::Timestamptz => {
             let start = out.len();
-            io::output(kind, datum, style, out)?;
+            io::output(kind, datum, &Style { date_format: DateFormat::Iso, ..*style }, out)?;
             iso(kind, start, out);
         }
         _ => io::output(kind, datum, style, out)?,

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `lex`, `read` | JSON text: tokens, events |
 //! | [`value`], `build` | the stored form of `jsonb`: reading it, making it |
-//! | [`print`] | the text form of `jsonb`; strings as JSON writes them |
+//! | [`print`](mod@print) | the text form of `jsonb`; strings as JSON writes them |
 //! | [`order`] | the order of `jsonb`, its hash, and what contains what |
 //! | [`get`] | parts of a value, by key, index or path |
 //! | [`change`] | values made of others: joined, with parts replaced or left out |

@@ -2,7 +2,7 @@
 //!
 //! A *template* is a text in which some runs of letters are *fields* (`YYYY`, `HH24`, `9`, `MI`) and all else stands for
 //! itself. There are two languages with one lexical form: of dates and times ([`moment`]), and of numbers ([`number`]).
-//! [`split`] cuts either into [`Piece`]s; [`print`] and [`number_print`] write by them, [`read`] and [`number_read`] read.
+//! [`split`] cuts either into [`Piece`]s; [`print`](mod@print) and [`number_print`] write by them, [`read`] and [`number_read`] read.
 //!
 //! ```text
 //!  'FMDDth "of" Month'   ->  field DD (fill mode, th) · ' ' · 'o' · 'f' · ' ' · field Month
