@@ -54,6 +54,10 @@ pub struct Around<'r> {
     pub expressions: Expressions,
     /// The stored tables, for their sizes; none in a tool.
     pub relations: Option<&'static Relations>,
+    /// Warnings, to be told when the statement has ended.
+    pub warnings: RefCell<Vec<Error>>,
+    /// True if a function has taken a lock that the transaction's end gives up.
+    pub locks: Cell<bool>,
     /// Calls of `set_config`.
     pub requests: RefCell<Vec<SettingRequest>>,
 }
@@ -210,6 +214,17 @@ impl Around<'_> {
                 self.sleep(args[0].float())?;
                 Datum::Bytes(&[])
             }
+            Op::AdvisoryLock
+            | Op::AdvisoryLockShared
+            | Op::AdvisoryXactLock
+            | Op::AdvisoryXactLockShared
+            | Op::TryAdvisoryLock
+            | Op::TryAdvisoryLockShared
+            | Op::TryAdvisoryXactLock
+            | Op::TryAdvisoryXactLockShared
+            | Op::AdvisoryUnlock
+            | Op::AdvisoryUnlockShared
+            | Op::AdvisoryUnlockAll => self.advisory(op, args)?,
             Op::CancelBackend | Op::TerminateBackend => {
                 let interrupt = match op {
                     Op::CancelBackend => kernel::session::Interrupt::Cancel,
@@ -225,6 +240,15 @@ impl Around<'_> {
             Op::ServerStartTime | Op::ConfigurationLoadTime => Datum::Int(self.server_start),
             other => return Err(Error::unsupported(format!("the function behind {other:?} is not supported here"))),
         })
+    }
+
+    /// Keeps a warning until the statement has ended; not more than a client would read.
+    pub(super) fn warn(&self, message: String) {
+        const WARNINGS_MAX: usize = 100;
+        let mut warnings = self.warnings.borrow_mut();
+        if warnings.len() < WARNINGS_MAX {
+            warnings.push(Error::statement(sqlstate::WARNING, message));
+        }
     }
 
     fn version(&self) -> String {

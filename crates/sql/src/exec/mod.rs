@@ -10,7 +10,7 @@
 //! | [`value`] | values and where their bytes are |
 //! | [`eval`] | programs |
 //! | [`access`] | what stored tables are read and written with |
-//! | [`around`] | session, catalog, time |
+//! | [`around`], `advisory` | session, catalog, time; advisory locks |
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
 //! | [`scan`], [`series`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
@@ -24,6 +24,7 @@
 //! 3. Memory that grows with data is asked for, never assumed: a refusal is `53200`; so is the stack for a node below a node: `54001`.
 
 pub mod access;
+mod advisory;
 pub mod aggregate;
 pub mod around;
 pub mod conflict;

@@ -21,7 +21,7 @@ use crate::types::datetime::{Style, Zone};
 use crate::types::hash::hash_bytes;
 use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
 use allocator_api2::alloc::Allocator;
-use base::settings::{IntervalStyle, SettingId};
+use base::settings::{IntervalStyle, MessageLevel, SettingId};
 use base::{Error, Result, sqlstate};
 use bumpalo::Bump;
 use kernel::fault;
@@ -303,8 +303,14 @@ impl<A: Allocator + Copy> Session<A> {
         let snapshot = tables.as_ref().map(|tables| tables.snapshot);
         let mut exec = Exec::new(plan, &around, tables);
         bind_parameters(&mut exec, plan, parameters, literals, around.style)?;
-        let ended = give_rows(&mut exec, plan, &around, formats, wanted, rest, out)?;
+        let ended = give_rows(&mut exec, plan, &around, formats, wanted, rest, out);
         drop(exec);
+        // Whatever came of it: the transaction's end gives the locks up.
+        work.begun |= around.locks.get();
+        let ended = ended?;
+        for warning in around.warnings.take() {
+            out.notice(MessageLevel::Warning, &warning);
+        }
         if let Some(snapshot) = snapshot {
             self.close_tables(env, work, snapshot, plan.has(flags::WRITES));
         }
@@ -332,6 +338,8 @@ impl<A: Allocator + Copy> Session<A> {
             random: Cell::new(self.random),
             expressions: Default::default(),
             relations: env.relations(),
+            warnings: RefCell::new(Vec::new()),
+            locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
         }
     }

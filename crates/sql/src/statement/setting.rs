@@ -185,7 +185,7 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Some(Tag::Words("ALTER SYSTEM")))
     }
 
-    pub(super) fn discard_all(&mut self, _: &Environment<'_>) -> Result<Option<Tag>> {
+    pub(super) fn discard_all(&mut self, env: &Environment<'_>) -> Result<Option<Tag>> {
         if self.transaction.is_block() {
             let message = "DISCARD ALL cannot run inside a transaction block";
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
@@ -193,6 +193,9 @@ impl<A: Allocator + Copy> Session<A> {
         self.close_all_cursors();
         self.deallocate(None)?;
         self.reset_all()?;
+        if let Some(relations) = env.relations() {
+            relations.storage().transactions.unlock_all_advisory();
+        }
         Ok(Some(Tag::Words("DISCARD ALL")))
     }
 }

@@ -223,6 +223,9 @@ ops! {
             CurrentSetting SetConfig TableIsVisible TypeIsVisible FunctionIsVisible RoleName GetExpr
             GetIndexDefinition GetConstraintDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
             IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
+            AdvisoryLock AdvisoryLockShared AdvisoryXactLock AdvisoryXactLockShared
+            TryAdvisoryLock TryAdvisoryLockShared TryAdvisoryXactLock TryAdvisoryXactLockShared
+            AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition;
         "The caller's: a function that returns a set."
