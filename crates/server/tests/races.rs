@@ -157,3 +157,81 @@ fn who_waits_for_what_is_taken_back_goes_on() {
         server.stop();
     }
 }
+
+#[test]
+fn errors_behind_savepoints_keep_no_snapshot() {
+    for model in MODELS {
+        let name = model.name();
+        let server = Server::start(model, false);
+        let (mut a, mut b) = (server.connect(), server.connect());
+        a.batch_execute(
+            "create table kept (id int primary key, n int, filler char(500)); insert into kept values (1, 0, 'x')",
+        )
+        .unwrap();
+        a.batch_execute("begin; insert into kept values (2, 0, 'x')").unwrap();
+        for _ in 0..8 {
+            a.batch_execute("savepoint s").unwrap();
+            assert!(a.batch_execute("select 1 / (n - n) from kept").is_err());
+            a.batch_execute("rollback to s").unwrap();
+        }
+        for _ in 0..300 {
+            b.batch_execute("update kept set n = n + 1 where id = 1").unwrap();
+        }
+        let pages = b.query_one("select pg_relation_size('kept') / 8192", &[]).unwrap().get::<_, i64>(0);
+        assert!(pages <= 3, "{name}: nobody needs old versions of a row, and they take {pages} pages");
+        a.batch_execute("commit").unwrap();
+        server.stop();
+    }
+}
+
+#[test]
+fn who_waits_for_an_advisory_lock_gets_it_when_it_is_given_up() {
+    for model in MODELS {
+        let name = model.name();
+        let server = Server::start(model, false);
+        let mut b = server.connect();
+        let held = |client: &mut Client| {
+            client.query_one("select pg_try_advisory_lock(7)", &[]).unwrap().get::<_, bool>(0)
+                && client.query_one("select pg_advisory_unlock(7)", &[]).unwrap().get::<_, bool>(0)
+        };
+        let cases = [
+            ("select pg_advisory_lock(7)", "select pg_advisory_unlock(7)"),
+            ("select pg_advisory_lock_shared(7)", "select pg_advisory_unlock_shared(7)"),
+            ("select pg_advisory_lock(7), pg_advisory_lock(7)", "select pg_advisory_unlock_all()"),
+            ("begin; select pg_advisory_xact_lock(7)", "commit"),
+            ("begin; select pg_advisory_xact_lock_shared(7)", "rollback"),
+            ("begin; savepoint s; select pg_advisory_xact_lock(7)", "rollback to s"),
+            ("begin; select pg_try_advisory_xact_lock(7)", "end; select 1"),
+            ("select pg_advisory_lock(7)", "discard all"),
+            ("select pg_advisory_lock(7)", ""),
+        ];
+        for (takes, gives) in cases {
+            let mut a = server.connect();
+            a.batch_execute(takes).unwrap();
+            assert!(!held(&mut b), "{name}: after {takes} the lock is free");
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| b.batch_execute("select pg_advisory_lock(7)"));
+                std::thread::sleep(WAITS);
+                assert!(!waiting.is_finished(), "{name}: nobody is in the way after {takes}");
+                // Without a statement it is the session's end.
+                if gives.is_empty() {
+                    a.close().unwrap()
+                } else {
+                    a.batch_execute(gives).unwrap()
+                }
+                waiting.join().unwrap().unwrap_or_else(|error| panic!("{name}: {takes}: {error}"));
+            });
+            b.batch_execute("select pg_advisory_unlock(7)").unwrap();
+        }
+        // An error takes the transaction's locks, and leaves the session's.
+        let mut a = server.connect();
+        assert!(a.batch_execute("select pg_advisory_xact_lock(7), pg_advisory_lock(8), 1 / 0").is_err());
+        assert!(held(&mut b), "{name}: a failed statement kept its transaction's lock");
+        let other = b.query_one("select pg_try_advisory_lock(8)", &[]).unwrap().get::<_, bool>(0);
+        assert!(!other, "{name}: a failed statement gave up its session's lock");
+        b.batch_execute("set lock_timeout = '20ms'").unwrap();
+        let error = b.batch_execute("select pg_advisory_lock(8)").expect_err("the lock is another session's");
+        assert_eq!(error.code().map(|code| code.code()), Some("55P03"), "{name}: {error}");
+        server.stop();
+    }
+}

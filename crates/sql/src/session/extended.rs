@@ -415,15 +415,22 @@ impl<A: Allocator + Copy> Session<A> {
         wanted: u64,
         out: &mut O,
     ) -> Result<(Tag, Ended)> {
-        // The portal is taken out while it runs, and is at its end if the run fails.
+        // The portal is taken out while it runs, and is over if the run fails: a savepoint from before may make it reachable again.
         let taken = match name.is_empty() {
             true => self.unnamed_portal.take().map(|portal| (None, portal)),
             false => self.portals.remove_entry(&Named(name.as_bytes())).map(|(name, portal)| (Some(name), portal)),
         };
         let Some((key, mut portal)) = taken else { return Err(no_portal(name)) };
+        if matches!(portal.progress, Progress::Failed) {
+            if let Some(key) = key {
+                self.portals.insert(key, portal);
+            }
+            let message = format!("portal \"{name}\" cannot be run");
+            return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
         let result = self.run_taken(env, &mut portal, wanted, out);
         if result.is_err() {
-            portal.progress = Progress::Done;
+            portal.progress = Progress::Failed;
         }
         match key {
             None => self.unnamed_portal = Some(portal),
@@ -446,7 +453,7 @@ impl<A: Allocator + Copy> Session<A> {
         match &mut portal.progress {
             Progress::New => {}
             Progress::Left { .. } => return self.give_left(env, portal, wanted, out),
-            Progress::Done => {
+            Progress::Done | Progress::Failed => {
                 let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
                 return Ok((tag(plan, 0), Ended::AtEnd(0)));
             }

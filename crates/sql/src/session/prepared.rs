@@ -158,6 +158,8 @@ pub(crate) enum Progress<A: Allocator + Copy> {
     },
     /// At its end.
     Done,
+    /// It failed, and cannot be executed any more.
+    Failed,
 }
 
 impl<A: Allocator + Copy> Portal<A> {

@@ -18,9 +18,11 @@
 //! 1. Names may repeat: a name is that of its newest level.
 //! 2. A transaction without a savepoint pays nothing for them.
 
-use super::{Environment, Session, Text, text_in};
+use super::prepared::{Body, Plans, Portal, Progress};
+use super::{Environment, Named, NoData, Session, Text, text_in};
+use crate::plan::{Plan, flags};
 use allocator_api2::alloc::Allocator;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, Xid, sqlstate};
 use storage::Savepoint;
 
 /// A savepoint that is open.
@@ -32,7 +34,7 @@ pub(crate) struct Level<A: Allocator + Copy> {
     settings: usize,
     /// The savepoint's number in the session.
     number: u64,
-    read_only: Option<bool>,
+    read_only: bool,
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -40,13 +42,54 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn begin_level(&mut self, env: &Environment<'_>, name: &str) -> Result<()> {
         let name = text_in(name, self.memory)?;
         self.levels.try_reserve(1).map_err(|_| Error::out_of_memory("savepoints", size_of::<Level<A>>()))?;
+        self.begin_cursors(env)?;
         self.savepoints += 1;
         // From here on an error would leave the storage with a level more than the session has.
         self.work.begun = true;
         let storage = env.relations().map(|relations| relations.storage().transactions.savepoint());
         let (settings, number) = (self.settings.noted(), self.savepoints);
-        self.levels.push(Level { name, storage, settings, number, read_only: self.transaction.read_only() });
+        let modes = {
+            let view = self.view(env);
+            (self.transaction.shown_isolation(&view), self.transaction.shown_read_only(&view))
+        };
+        self.transaction.begin_level(modes.0, modes.1);
+        self.levels.push(Level { name, storage, settings, number, read_only: modes.1 });
         Ok(())
+    }
+
+    /// Cursors that have not begun have the rows of now: later they would see what is done behind the savepoint, and keep it when that is
+    /// taken back. One that cannot be executed is left to whoever asks for its rows.
+    fn begin_cursors(&mut self, env: &Environment<'_>) -> Result<()> {
+        let is_new = |portal: &Portal<A>| matches!((&portal.progress, portal.body), (Progress::New, Body::Plan(_)));
+        let reads = |portal: &Portal<A>, plans: &Plans<A>| match portal.body {
+            Body::Plan(id) => {
+                Plan::new(plans.bytes(id)).is_some_and(|plan| plan.has(flags::RETURNS_ROWS) && !plan.has(flags::WRITES))
+            }
+            Body::Utility | Body::Empty => false,
+        };
+        let new = self.portals.iter().filter(|(_, portal)| is_new(portal) && reads(portal, &self.plans));
+        let names: Vec<String> = new.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
+        for name in names {
+            match self.run_portal(env, &name, 0, &mut NoData::default()) {
+                Ok(_) => {}
+                Err(error) if error.sqlstate() == sqlstate::QUERY_CANCELED => return Err(error),
+                Err(_) => self.begin_again(&name),
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_again(&mut self, name: &str) {
+        if let Some(portal) = self.portals.get_mut(&Named(name.as_bytes())) {
+            portal.progress = Progress::New;
+        }
+    }
+
+    /// True if that id made something at the present level, or at one in it that was released.
+    pub(crate) fn is_made_here(&self, env: &Environment<'_>, xid: Xid) -> Result<bool> {
+        let innermost = self.levels.last().and_then(|level| level.storage);
+        let is_behind = innermost.is_none_or(|savepoint| savepoint.covers(xid));
+        Ok(is_behind && env.stored()?.storage().transactions.is_mine(xid))
     }
 
     fn level_named(&self, name: &str) -> Result<usize> {
@@ -60,6 +103,8 @@ impl<A: Allocator + Copy> Session<A> {
     fn end_levels(&mut self, env: &Environment<'_>, first: usize) {
         while self.levels.len() > first {
             let level = self.levels.pop();
+            // As in PostgreSQL, the access mode is the outer level's again, also after RELEASE.
+            self.transaction.end_level(level.as_ref().is_some_and(|level| level.read_only));
             if let (Some(relations), Some(savepoint)) = (env.relations(), level.and_then(|level| level.storage)) {
                 relations.storage().transactions.release_savepoint(&savepoint);
             }
@@ -92,6 +137,8 @@ impl<A: Allocator + Copy> Session<A> {
         let number = level.number;
         if let (Some(relations), Some(savepoint)) = (env.relations(), &level.storage) {
             relations.roll_back_to(savepoint);
+            // What failed behind it has left its snapshots.
+            relations.storage().transactions.release_all_but(self.work.snapshot());
         }
         // Locks are gone, and so may be the definitions that plans were made for.
         self.work_number += 1;

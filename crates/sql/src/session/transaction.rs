@@ -52,6 +52,8 @@ pub struct Transaction {
     has_snapshot: bool,
     isolation: Option<Isolation>,
     read_only: Option<bool>,
+    /// Savepoints that are open.
+    levels: u32,
     deferrable: Option<bool>,
     started_at: i64,
 }
@@ -128,15 +130,23 @@ impl Transaction {
         }
     }
 
-    /// The access mode that the transaction was given.
-    pub(crate) fn read_only(&self) -> Option<bool> {
-        self.read_only
+    /// A savepoint is made: the modes are what they are now.
+    pub(crate) fn begin_level(&mut self, isolation: Isolation, read_only: bool) {
+        self.levels += 1;
+        self.isolation = Some(isolation);
+        self.read_only = Some(read_only);
+    }
+
+    /// A savepoint is gone; the transaction had that access mode when it was made.
+    pub(crate) fn end_level(&mut self, read_only: bool) {
+        self.levels -= 1;
+        self.read_only = Some(read_only);
     }
 
     /// It went back to a savepoint, where it had that access mode.
-    pub(crate) fn go_on(&mut self, read_only: Option<bool>) {
+    pub(crate) fn go_on(&mut self, read_only: bool) {
         self.state = State::Open;
-        self.read_only = read_only;
+        self.read_only = Some(read_only);
     }
 
     /// The transaction is over.
@@ -162,6 +172,10 @@ impl Transaction {
                 .hint("Use REPEATABLE READ, and lock rows where that is not enough."));
         }
         let isolation = isolation.max(Isolation::ReadUncommitted);
+        if self.levels > 0 && self.isolation != Some(isolation) {
+            let message = "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction";
+            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
         if self.has_snapshot && self.isolation != Some(isolation) {
             let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
@@ -172,6 +186,10 @@ impl Transaction {
 
     /// Sets the access mode of this transaction.
     pub(crate) fn set_read_only(&mut self, read_only: bool) -> Result<()> {
+        if !read_only && self.read_only == Some(true) && self.levels > 0 {
+            let message = "cannot set transaction read-write mode inside a read-only transaction";
+            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
         if !read_only && self.read_only == Some(true) && self.has_snapshot {
             let message = "transaction read-write mode must be set before any query";
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));

@@ -62,6 +62,11 @@ impl<A: Allocator + Copy> Work<A> {
         Work { snapshot: None, command: 0, pairs: Pairs(List::new_in(memory)), begun: false, defines: false }
     }
 
+    /// The snapshot that the transaction keeps.
+    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_ref()
+    }
+
     /// True if plans that are made now are good for other transactions, and the other way round.
     pub(crate) fn shares_plans(&self) -> bool {
         !self.defines && self.snapshot.is_none()

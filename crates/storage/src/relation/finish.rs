@@ -71,12 +71,21 @@ impl Relations {
     pub fn roll_back_to(&self, savepoint: &Savepoint) {
         let me = session::current_id();
         if !self.pending.any(me) {
-            return self.transactions.roll_back_to(savepoint, &[], |_| ());
+            self.transactions.roll_back_to(savepoint, &[], |_| ());
+            return;
         }
         let behind = |note: &(Xid, RelId, What)| note.0 >= savepoint.floor && note.2 == What::Made;
         let made: Vec<RelId> = self.pending.of(me).into_iter().filter(behind).map(|note| note.1).collect();
-        self.transactions.roll_back_to(savepoint, &made, |made| self.remove_all(made));
-        self.pending.clear_from(me, savepoint.floor);
+        if self.transactions.roll_back_to(savepoint, &made, |made| self.remove_all(made)) {
+            self.pending.clear_from(me, savepoint.floor);
+            return;
+        }
+        // They go with the transaction, however it ends.
+        for &rel in &made {
+            if self.pending.add(savepoint.floor, rel, What::Dropped).is_err() {
+                self.shared.left_behind.fetch_add(1, Relaxed);
+            }
+        }
     }
 
     /// Ends a session, alive or not: its transaction, locks, pins, and the files that the transaction had made. Instead of

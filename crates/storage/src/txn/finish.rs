@@ -8,8 +8,7 @@
 //! Rules
 //! 1. Once the commit record is in the log nothing turns it back: no error, no cancel, no death of the session. Whoever cleans up after
 //!    the session finds in the map that it committed, waits for the flush, and goes on.
-//! 2. Everything that may fail comes before: whoever gets an error from [`Transactions::commit`] aborts. So does a transaction with more
-//!    children than a record names, which is half the log's buffer, or a million ids with its default.
+//! 2. Everything that may fail comes before: whoever gets an error from [`Transactions::commit`] aborts.
 //! 3. An abort's record is not waited for: a crash aborts as well. It is there so that recovery knows what it would find out anyway, and
 //!    for the files that the transaction made: they go when the record is durable.
 //! 4. Files go last, those that a commit dropped and those that an abort leaves behind, when the record that names them is durable:
@@ -142,7 +141,8 @@ impl Transactions {
     /// The transaction leaves the registry, and everything that it held goes.
     fn leave(&'static self, session: SessionId, row: &Row, xid: Xid) {
         self.release_snapshots(row);
-        self.row_locks.leave_from(row, Xid(0));
+        self.row_locks.leave_until(row, 0);
+        self.count_out(row, row.children.load(Relaxed));
         row.end_levels();
         if xid.0 != 0 {
             kernel::fault::point("transaction.leave");

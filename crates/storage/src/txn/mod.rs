@@ -86,6 +86,8 @@ kernel::shared! {
         next_xid: AtomicU64,
         commits: AtomicU64,
         aborts: AtomicU64,
+        /// Children of running transactions that have not been taken back.
+        children: AtomicU64,
         deadlocks: AtomicU64,
         /// One session at a time looks for a circle.
         detector: Latch,

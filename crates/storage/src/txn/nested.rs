@@ -16,7 +16,9 @@
 //!    above the [`Savepoint`]'s floor, whatever was released in between, and nothing before it has.
 //! 3. An abort marks the children first and the transaction last: a checkpoint in between finds a child running or aborted, never committed.
 //! 4. Locks that were taken behind a savepoint are given up with it. Each remembers how many savepoints there had been.
-//! 5. A child never has children: a release leaves its changes where they are, under its id or, from then on, that of the level around it.
+//! 5. There are as many children of running transactions as a checkpoint can name in its record, and a commit in its: the next one is
+//!    refused when it would be made.
+//! 6. A child never has children: a release leaves its changes where they are, under its id or, from then on, that of the level around it.
 //!
 //! What this does not do: names, and what else a savepoint takes back (settings, portals); they are the layer's above.
 
@@ -25,7 +27,8 @@ use super::registry::Row;
 use super::{Status, Transactions};
 use crate::wal::record::Abort;
 use crate::wal::space;
-use base::{Lsn, RelId, Result, Xid};
+use base::{Error, Lsn, RelId, Result, Xid, sqlstate};
+use kernel::sync::Critical;
 use std::borrow::Cow;
 use std::sync::atomic::Ordering::*;
 
@@ -41,6 +44,15 @@ pub struct Savepoint {
     outer: Xid,
     /// How many savepoints the transaction had had before.
     stamp: u32,
+    /// The newest row lock that the transaction held.
+    row_lock: u32,
+}
+
+impl Savepoint {
+    /// True if an id of the transaction is of a change behind the savepoint.
+    pub fn covers(&self, xid: Xid) -> bool {
+        xid >= self.floor
+    }
 }
 
 impl Transactions {
@@ -51,6 +63,7 @@ impl Transactions {
             floor: self.next_xid(),
             outer: Xid(row.writer.load(Relaxed)),
             stamp: row.savepoints.load(Relaxed) + 1,
+            row_lock: row.row_locks.load(Relaxed),
         };
         row.savepoints.store(savepoint.stamp, Relaxed);
         row.level.store(row.level.load(Relaxed) + 1, Relaxed);
@@ -72,8 +85,15 @@ impl Transactions {
     }
 
     /// Takes back what was changed behind the innermost savepoint, and gives up the locks that were taken. The level goes on. `made` are
-    /// storages that were made in it, and `remove` removes their files and pages. The session holds no latch.
-    pub(crate) fn roll_back_to(&'static self, savepoint: &Savepoint, made: &[RelId], remove: impl FnOnce(&[RelId])) {
+    /// storages that were made in it, and `remove` removes their files and pages: false if the log had no room to say so, and they are still
+    /// there. The session holds no latch.
+    pub(crate) fn roll_back_to(
+        &'static self,
+        savepoint: &Savepoint,
+        made: &[RelId],
+        remove: impl FnOnce(&[RelId]),
+    ) -> bool {
+        let mut removed = made.is_empty();
         let row = self.mine();
         let top = Xid(row.xid.load(Relaxed));
         row.writer.store(0, Relaxed);
@@ -84,14 +104,17 @@ impl Transactions {
             if !kernel::fault::planted("sql.savepoint_kept") {
                 children.iter().for_each(|&child| self.map.set_aborted(child));
             }
-            self.row_locks.leave_from(row, savepoint.floor);
+            self.count_out(row, children.len() as u64);
+            self.row_locks.leave_until(row, savepoint.row_lock);
             self.waiters_for(top).post_all();
             if let Some(end) = logged.filter(|_| !made.is_empty()) {
                 self.wal.flush(end);
                 remove(made);
+                removed = true;
             }
         }
         self.locks.release_all(self, kernel::session::current_id(), Release::Since(savepoint.stamp));
+        removed
     }
 
     /// Says in the log that children have aborted, and which files go with them. None if that does not fit: a recovery knows of the
@@ -111,7 +134,31 @@ impl Transactions {
             return Vec::new();
         }
         let first = from.0.max(top.0 + 1);
-        (first..=newest.0).map(Xid).filter(|&xid| self.map.parent(xid) == Some(top)).collect()
+        let children = (first..=newest.0).map(Xid).filter(|&xid| self.map.parent(xid) == Some(top));
+        children.take(row.children.load(Relaxed) as usize).collect()
+    }
+
+    /// Children of the session's transaction are none any more.
+    pub(super) fn count_out(&self, row: &Row, children: u64) {
+        if children > 0 {
+            let _critical = Critical::enter();
+            row.children.fetch_sub(children, Relaxed);
+            self.shared.children.fetch_sub(children, Relaxed);
+        }
+    }
+
+    /// Errors: `53400` (rule 5).
+    fn check_children(&self) -> Result<()> {
+        // A quarter of the log's buffer in ids: a record may take half of it.
+        let most = self.wal.ring_bytes() / 4 / size_of::<Xid>() as u64;
+        let there = self.shared.children.load(Relaxed);
+        if there < most {
+            return Ok(());
+        }
+        let message = "too many savepoints with changes behind them are open";
+        Err(Error::statement(sqlstate::CONFIGURATION_LIMIT_EXCEEDED, message)
+            .detail(format!("Open transactions have made changes behind {there} of them."))
+            .hint("Commit more often, or raise wal_buffers."))
     }
 
     /// The transaction that an id belongs to: itself, or what it is a child of and was not taken back from.
@@ -150,7 +197,7 @@ impl Transactions {
 
     /// Gives the running session's level an id.
     ///
-    /// Errors: `53200`, `54000`.
+    /// Errors: `53200`, `53400`, `54000`.
     #[cold]
     pub(super) fn assign(&self) -> Result<Xid> {
         let row = self.mine();
@@ -164,10 +211,13 @@ impl Transactions {
             return Ok(top);
         }
         kernel::fault::point("savepoint.child");
+        self.check_children()?;
         let child = self.take_id(|child| {
             // Rule 1.
             self.map.set_parent(child, top);
             row.newest_child.store(child.0, SeqCst);
+            row.children.fetch_add(1, Relaxed);
+            self.shared.children.fetch_add(1, Relaxed);
         })?;
         row.writer.store(child.0, Relaxed);
         Ok(child)

@@ -26,6 +26,8 @@ kernel::shared! {
         pub(super) writer: AtomicU64,
         /// The newest child, or zero.
         pub(super) newest_child: AtomicU64,
+        /// Children that have not been taken back.
+        pub(super) children: AtomicU64,
         /// Savepoints that are open.
         pub(super) level: AtomicU32,
         /// Savepoints that the transaction has had.
@@ -102,7 +104,7 @@ impl Transactions {
     /// The id that the running session's next change is stamped with: its transaction's, or, behind a savepoint, that of a child of it
     /// ([`super::nested`]). It gets one now if it has none. May wait for memory.
     ///
-    /// Errors: `53200`, `54000`.
+    /// Errors: `53200`, `53400`, `54000`.
     #[inline]
     pub fn xid(&self) -> Result<Xid> {
         match self.mine().writer.load(Relaxed) {

@@ -163,15 +163,10 @@ impl RowLocks {
         (sets, holders, self.sets.bytes() + self.holders.bytes())
     }
 
-    /// Leaves the sets that a transaction has entered under an id of `from` or above: all of them, or a child's.
-    pub(super) fn leave_from(&self, row: &Row, from: Xid) {
-        let mut before = &row.row_locks;
-        while let Some(number) = some(before.load(Relaxed)) {
+    /// Leaves the sets that a transaction has entered since the row lock `until` was its newest one: all of them, if it is zero.
+    pub(super) fn leave_until(&self, row: &Row, until: u32) {
+        while let Some(number) = some(row.row_locks.load(Relaxed)).filter(|number| number + 1 != until) {
             let holder = self.holders.get(number);
-            if Xid(holder.xid.load(Relaxed)) < from {
-                before = &holder.next_of_transaction;
-                continue;
-            }
             let index = self.holders.partition(number);
             let mut partition = self.partitions[index].lock();
             let set_number = holder.set.load(Relaxed);
@@ -184,7 +179,7 @@ impl RowLocks {
                 }
                 link = &self.holders.get(at).next_of_set;
             }
-            before.store(holder.next_of_transaction.load(Relaxed), Relaxed);
+            row.row_locks.store(holder.next_of_transaction.load(Relaxed), Relaxed);
             self.holders.give(&mut partition.holders, number);
             if set.first.load(Relaxed) == 0 {
                 set.rel.store(0, Relaxed);

@@ -96,6 +96,18 @@ impl Transactions {
         }
     }
 
+    /// Lets all of the session's snapshots go but one: what was executed behind a savepoint is over, however it ended.
+    pub fn release_all_but(&self, kept: Option<&Snapshot>) {
+        let row = self.mine();
+        for (place, (snapshot, holds)) in row.snapshots.iter().zip(&row.holds).enumerate() {
+            let is_kept = kept.is_some_and(|kept| kept.place as usize == place);
+            holds.store(is_kept.into(), Release);
+            if !is_kept {
+                snapshot.store(0, SeqCst);
+            }
+        }
+    }
+
     /// How many snapshots the running session holds.
     pub fn snapshots_held(&self) -> u32 {
         self.mine().holds.iter().map(|holds| holds.load(Relaxed)).sum()

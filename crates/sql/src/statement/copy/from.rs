@@ -28,7 +28,7 @@ use crate::types::datetime::Style;
 use crate::types::{Arena, Datum, Kind, Oid, io, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::quoted_identifier;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, Xid, sqlstate};
 use storage::btree::{Btree, Inserted, Unique};
 use storage::heap::Heap;
 use storage::page::Tid;
@@ -203,9 +203,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         self.check_writes(env, "COPY FROM")?;
         let table = self.lock_own_table(env, copy.path, LockMode::RowExclusive, false)?;
         let columns = columns_of(&table, copy.columns)?;
-        if options.freeze
-            && env.stored()?.storage().transactions.writer_xid().is_none_or(|own| table.version >> 24 != own.0)
-        {
+        if options.freeze && !self.is_made_here(env, Xid(table.version >> 24))? {
             let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
                            subtransaction";
             return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
