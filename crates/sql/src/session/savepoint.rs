@@ -73,7 +73,12 @@ impl<A: Allocator + Copy> Session<A> {
             match self.run_portal(env, &name, 0, &mut NoData::default()) {
                 Ok(_) => {}
                 Err(error) if error.sqlstate() == sqlstate::QUERY_CANCELED => return Err(error),
-                Err(_) => self.begin_again(&name),
+                Err(_) => {
+                    self.begin_again(&name);
+                    if let Some(relations) = env.relations() {
+                        relations.storage().transactions.release_all_but(self.work.snapshot());
+                    }
+                }
             }
         }
         Ok(())

@@ -20,8 +20,8 @@
 //! then. The arrow from bits to none is vacuum's: [`Map::forget_aborted`].
 //!
 //! Rules
-//! 1. An entry changes once, from running to what it stays; that of a child (rule 4) once more, if it is taken back. A commit's entry is stored under the log's spinlock, so that
-//!    whoever sees the log's durable end beyond the commit sees the entry too.
+//! 1. An entry changes once, from running to what it stays; that of a child (rule 4) once more, if it is taken back. A commit's entry is
+//!    stored under the log's spinlock, so that whoever sees the log's durable end beyond the commit sees the entry too.
 //! 2. Looking up takes no lock. A segment's memory may be taken away while somebody reads it, so the directory is read again
 //!    after the entry: if it says the same, the entry was the segment's.
 //! 3. The directory is a window of 65,536 segments, about four billion transactions, behind which bits cannot be kept. A

@@ -42,7 +42,7 @@ pub struct Savepoint {
     pub(crate) floor: Xid,
     /// With which id the level around it goes on; zero if it has none.
     outer: Xid,
-    /// How many savepoints the transaction had had before.
+    /// Its number among those of the transaction, counted from one: locks behind it have that number or a higher one.
     stamp: u32,
     /// The newest row lock that the transaction held.
     row_lock: u32,
