@@ -80,6 +80,7 @@ table! {
     INVALID_ESCAPE_CHARACTER "22019" "invalid_escape_character" "An escape of more than one character.";
     INVALID_PARAMETER_VALUE "22023" "invalid_parameter_value" "A setting or argument out of its range.";
     INVALID_ESCAPE_SEQUENCE "22025" "invalid_escape_sequence" "A pattern that ends in its escape.";
+    SEQUENCE_GENERATOR_LIMIT_EXCEEDED "2200H" "sequence_generator_limit_exceeded" "A sequence is at its end.";
     ARRAY_SUBSCRIPT_ERROR "2202E" "array_subscript_error" "A subscript or dimension that does not fit the array.";
     INVALID_TEXT_REPRESENTATION "22P02" "invalid_text_representation" "The text is no value of the type.";
     INVALID_BINARY_REPRESENTATION "22P03" "invalid_binary_representation" "The bytes are no value of the type.";
@@ -114,6 +115,7 @@ table! {
     DATATYPE_MISMATCH "42804" "datatype_mismatch" "The type is another one.";
     CANNOT_COERCE "42846" "cannot_coerce" "There is no cast between the types.";
     UNDEFINED_COLUMN "42703" "undefined_column" "No such column.";
+    GENERATED_ALWAYS "428C9" "generated_always" "A value for a column that makes its own.";
     UNDEFINED_FUNCTION "42883" "undefined_function" "No such function or operator.";
     UNDEFINED_TABLE "42P01" "undefined_table" "No such table.";
     UNDEFINED_PARAMETER "42P02" "undefined_parameter" "No such parameter.";

@@ -186,7 +186,15 @@ impl Storage {
         // Rule 4.
         let state = if pace == Pace::Last { State::Stopped } else { State::InUse };
         let database = shared.database.load(Relaxed);
-        Control { state, database, epoch: self.wal.epoch(), checkpoint: span.start, redo }.write()?;
+        Control {
+            state,
+            database,
+            epoch: self.wal.epoch(),
+            clean_since: self.wal.clean_since(),
+            checkpoint: span.start,
+            redo,
+        }
+        .write()?;
         kernel::fault::point("checkpoint.control");
         let before = shared.redo.swap(redo.0, Relaxed);
         shared.record.store(span.start.0, Relaxed);

@@ -1,8 +1,8 @@
 //! The control file: where recovery begins, and whose database this is.
 //!
 //! ```text
-//!  0       8         12      16            24       32           40     48       56
-//!  | magic | version | state | database id | epoch  | checkpoint | redo | crc32c |
+//!  0       8         12      16            24      28            32           40     48       56
+//!  | magic | version | state | database id | epoch | clean since | checkpoint | redo | crc32c |
 //! ```
 //!
 //! It is replaced as a whole and durably ([`kernel::io::write_small`]), so there is always one that is complete: the old or the
@@ -21,6 +21,7 @@ const AT_VERSION: usize = 8;
 const AT_STATE: usize = 12;
 const AT_DATABASE: usize = 16;
 const AT_EPOCH: usize = 24;
+const AT_CLEAN_SINCE: usize = 28;
 const AT_CHECKPOINT: usize = 32;
 const AT_REDO: usize = 40;
 const AT_CRC: usize = 48;
@@ -53,6 +54,8 @@ pub struct Control {
     pub database: u64,
     /// How often a server has started on it. Every log record carries it.
     pub epoch: u32,
+    /// The first start after the last server that ended without a word.
+    pub clean_since: u32,
     /// Where the last checkpoint's record begins.
     pub checkpoint: Lsn,
     /// Where recovery begins.
@@ -66,7 +69,8 @@ impl Control {
         put_u32(&mut bytes, AT_VERSION, FORMAT_VERSION);
         put_u32(&mut bytes, AT_STATE, self.state as u32);
         put_u64(&mut bytes, AT_DATABASE, self.database);
-        put_u64(&mut bytes, AT_EPOCH, self.epoch as u64);
+        put_u32(&mut bytes, AT_EPOCH, self.epoch);
+        put_u32(&mut bytes, AT_CLEAN_SINCE, self.clean_since);
         put_u64(&mut bytes, AT_CHECKPOINT, self.checkpoint.0);
         put_u64(&mut bytes, AT_REDO, self.redo.0);
         let crc = crc32c::crc32c(&bytes[..AT_CRC]);
@@ -103,7 +107,8 @@ impl Control {
         Ok(Control {
             state: State::from_number(state).ok_or_else(|| damaged(format!("State {state} is unknown.")))?,
             database: u64_at(bytes, AT_DATABASE),
-            epoch: u64_at(bytes, AT_EPOCH) as u32,
+            epoch: u32_at(bytes, AT_EPOCH),
+            clean_since: u32_at(bytes, AT_CLEAN_SINCE),
             checkpoint: Lsn(u64_at(bytes, AT_CHECKPOINT)),
             redo: Lsn(u64_at(bytes, AT_REDO)),
         })
@@ -131,6 +136,7 @@ mod tests {
         state: State::InUse,
         database: 0xABCD_EF01_2345,
         epoch: 7,
+        clean_since: 5,
         checkpoint: Lsn(99_000),
         redo: Lsn(98_000),
     };

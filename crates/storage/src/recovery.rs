@@ -86,8 +86,6 @@ pub struct Recovered {
     pub end: Lsn,
     /// How long each step took.
     pub took: Took,
-    /// The newest state of each sequence that the log names.
-    pub sequences: BTreeMap<u32, (i64, bool)>,
 }
 
 /// How long the steps of a recovery took, in nanoseconds.
@@ -142,7 +140,14 @@ impl Storage {
 
     fn make_database(&'static self) -> Result<Recovered> {
         let database = kernel::engine::random_u64();
-        let control = Control { state: State::Making, database, epoch: 1, checkpoint: FIRST_LSN, redo: FIRST_LSN };
+        let control = Control {
+            state: State::Making,
+            database,
+            epoch: 1,
+            clean_since: 1,
+            checkpoint: FIRST_LSN,
+            redo: FIRST_LSN,
+        };
         // First of all, so that an attempt that ends half-way is known as one.
         control.write()?;
         for kind in [Kind::Wal, Kind::Data] {
@@ -154,7 +159,7 @@ impl Storage {
         io::remove(FileName::DOUBLE_WRITE)?;
         self.pool.double_write().open()?;
         self.wal.survey(FIRST_LSN)?;
-        self.wal.open(FIRST_LSN, &[], control.epoch);
+        self.wal.open(FIRST_LSN, &[], (control.epoch, control.clean_since));
         self.counters.set(FIRST_OID, RelId(FIRST_REL));
         self.transactions.open(FIRST_XID)?;
         self.checkpoints.open(database, FIRST_LSN);
@@ -165,6 +170,7 @@ impl Storage {
     fn recover_from(&'static self, control: Control) -> Result<Recovered> {
         let clean = control.state == State::Stopped;
         let epoch = control.epoch + 1;
+        let clean_since = if clean { control.clean_since } else { epoch };
         let (database, begin, began) = (control.database, control.redo, clock::now());
         let mut found = Recovered { clean, epoch, database, begin, ..Recovered::default() };
         if !clean && !kernel::fault::planted("recovery.skip_torn_check") {
@@ -172,7 +178,7 @@ impl Storage {
         }
         self.pool.double_write().open()?;
         // From here on files may be changed: a server that was stopped cleanly is in use again. Rule 4.
-        Control { state: State::InUse, epoch, ..control }.write()?;
+        Control { state: State::InUse, epoch, clean_since, ..control }.write()?;
         kernel::fault::point("recovery.begin");
         // Rule 6.
         self.wal.flush_files(control.redo)?;
@@ -198,7 +204,7 @@ impl Storage {
         redo.finish(&mut found)?;
         found.end = end;
         self.wal.survey(end)?;
-        self.wal.open(end, &last_block, epoch);
+        self.wal.open(end, &last_block, (epoch, clean_since));
         self.checkpoints.open(control.database, control.redo);
         kernel::fault::point("recovery.end");
         let redone_at = clock::now();
@@ -235,7 +241,6 @@ struct Redo {
     records: u64,
     applied: u64,
     read_ahead: u64,
-    sequences: BTreeMap<u32, (i64, bool)>,
 }
 
 impl Redo {
@@ -280,7 +285,6 @@ impl Redo {
             records: 0,
             applied: 0,
             read_ahead: 0,
-            sequences: BTreeMap::new(),
         })
     }
 
@@ -346,9 +350,6 @@ impl Redo {
             }
             Body::NextOid(counter) => storage.counters.raise(Some(counter.next), None),
             Body::NextRel(counter) => storage.counters.raise(None, Some(counter.next)),
-            Body::SequenceAdvance(advance) => {
-                self.sequences.insert(advance.sequence, (advance.value, advance.called));
-            }
             Body::Filler(_) | Body::Checkpoint(_) => {}
             _ => self.put_off(raw, &record)?,
         }
@@ -536,7 +537,6 @@ impl Redo {
         found.records = self.records;
         found.applied = self.applied;
         found.read_ahead = self.read_ahead;
-        found.sequences = self.sequences;
         transactions.open(self.next_xid)
     }
 }

@@ -8,6 +8,7 @@ use super::Binder;
 use super::expr::Clause;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{Call, Expr, ExprKind, From, Join, Relation, RelationId, Source};
+use crate::catalog::definition::RelationKind;
 use crate::parser::ast::{self, Alias, JoinCondition, JoinKind, Name, Operator, TableRef};
 use crate::types::cast::Context;
 use crate::types::{Oid, Type};
@@ -115,6 +116,12 @@ impl Binder<'_> {
             }
             return Ok((From::Relation(relation), self.offers(relation, None)));
         }
+        if let Some(relation) = self.sequence_relation(path)? {
+            if let Some(alias) = alias {
+                self.rename(relation, alias)?;
+            }
+            return Ok((From::Relation(relation), self.offers(relation, None)));
+        }
         let relation = self.table_relation(path)?;
         let mut schema = None;
         match alias {
@@ -127,6 +134,36 @@ impl Binder<'_> {
             }
         }
         Ok((From::Relation(relation), self.offers(relation, schema)))
+    }
+
+    /// A sequence as a relation: a query of its counter, which lies on no row. None if it is another relation.
+    fn sequence_relation(&mut self, path: &[Name<'_>]) -> Result<Option<RelationId>> {
+        let Ok(table) = self.catalog.table(path) else { return Ok(None) };
+        if table.kind != RelationKind::Sequence {
+            return Ok(None);
+        }
+        if !self.bound.tables.iter().any(|known| known.oid == table.oid) {
+            self.bound.tables.push(table.clone());
+        }
+        if path.len() == 1 && !self.bound.searched.contains(&table.oid) {
+            self.bound.searched.push(table.oid);
+        }
+        let part = |part: u32| format!("pg_catalog.gearbox_sequence_state({}, {part})", table.oid.0);
+        let text = format!("select {} last_value, {} log_cnt, {} <> 0 is_called", part(0), part(1), part(2));
+        let text = self.bump.alloc_str(&text);
+        let ast::Statement::Query(query) = crate::parser::parse(text, 0, text.len(), self.bump)? else {
+            return Ok(None);
+        };
+        let (own_text, own_slots) = (self.text, self.slots);
+        (self.text, self.slots) = (text, &[]);
+        let query = self.query(query, None, true);
+        (self.text, self.slots) = (own_text, own_slots);
+        let query = query?;
+        let relation = query.output;
+        let found = &mut self.bound.relations[relation as usize];
+        found.name = table.name.clone();
+        found.source = Source::Query(Box::new(query));
+        Ok(Some(relation))
     }
 
     /// A new relation for a table.

@@ -16,8 +16,9 @@ use super::tree::{
     Body, ConflictRule, Expr, ExprKind, From, Modification, ModificationKind, Query, ROW_ID, Relation, RelationId,
     Select, Source, SubplanKind, Target,
 };
-use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
-use crate::parser::{self, ast};
+use crate::catalog::definition::{ConstraintKind, Identity, RelationKind, Rows, TableDef};
+use crate::parser;
+use crate::parser::ast::{self, Overriding};
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
 use crate::types::function::Volatility;
@@ -35,12 +36,12 @@ impl Binder<'_> {
         let (relation, table) = self.target(insert.table, insert.alias, "insert into")?;
         let columns = self.insert_columns(insert, &table)?;
         let query = match insert.source {
-            None => self.insert_rows(&[&[]], &[], &table)?,
+            None => self.insert_rows(&[&[]], &[], &table, insert.overriding)?,
             Some(source) => match plain_values(source) {
                 Some(rows) => {
                     self.with(source.with, source.recursive, None)?;
                     self.check_width(insert, rows.first().map_or(0, |row| row.len()))?;
-                    self.insert_rows(rows, &columns, &table)?
+                    self.insert_rows(rows, &columns, &table, insert.overriding)?
                 }
                 None => self.insert_query(source, &columns, &table, insert)?,
             },
@@ -134,6 +135,10 @@ impl Binder<'_> {
             return Err(Error::unsupported("this relation cannot be changed"));
         };
         let table = table.clone();
+        if table.kind == RelationKind::Sequence {
+            let message = format!("cannot change sequence \"{}\"", table.name);
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
         if !matches!(table.rows, Rows::Stored(_)) {
             let message = format!("cannot {verb} view \"{}\"", table.name);
             return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
@@ -217,7 +222,13 @@ impl Binder<'_> {
         }
     }
 
-    fn insert_rows(&mut self, rows: &[&[ast::Expr<'_>]], columns: &[usize], table: &TableDef) -> Result<Query> {
+    fn insert_rows(
+        &mut self,
+        rows: &[&[ast::Expr<'_>]],
+        columns: &[usize],
+        table: &TableDef,
+        overriding: Option<Overriding>,
+    ) -> Result<Query> {
         let mut bound = Vec::with_capacity(rows.len());
         for row in rows {
             if let Some(extra) = row.get(columns.len()) {
@@ -238,6 +249,9 @@ impl Binder<'_> {
                     continue;
                 }
                 let value = self.expr(expr, &Scope::EMPTY, Clause::Values)?;
+                if !takes_value(table, column, overriding)? {
+                    continue;
+                }
                 values[column] = Some(self.assign(value, table, column, expr.at)?);
             }
             let mut row = Vec::with_capacity(table.columns.len());
@@ -297,6 +311,10 @@ impl Binder<'_> {
         let mut targets = Vec::with_capacity(table.columns.len());
         for (column, definition) in table.visible() {
             let value = columns.iter().position(|&given| given == column).and_then(|index| given.get(index));
+            let value = match value {
+                Some(value) if takes_value(table, column, insert.overriding)? => Some(value),
+                _ => None,
+            };
             let expr = match value {
                 Some(value) => self.assign(value.clone(), table, column, at)?,
                 None => self.default(table, column)?,
@@ -433,6 +451,9 @@ impl Binder<'_> {
                 let value = match value.kind {
                     ast::ExprKind::Default => self.default(table, column)?,
                     _ => {
+                        if definition_is_always(table, column) {
+                            return Err(only_default(table, column));
+                        }
                         let at = value.at;
                         let value = self.expr(&value, scope, Clause::Update)?;
                         self.assign(value, table, column, at)?
@@ -471,6 +492,9 @@ impl Binder<'_> {
             if assigned.iter().any(|(other, _)| *other == column) {
                 let message = format!("multiple assignments to same column \"{}\"", name.text);
                 return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)));
+            }
+            if definition_is_always(table, column) {
+                return Err(only_default(table, column));
             }
             let value = self.assign(value, table, column, at)?;
             assigned.push((column, value));
@@ -590,4 +614,31 @@ fn columns_to_targets(table: &TableDef) -> Vec<Option<u16>> {
         Some(next - 1)
     };
     table.columns.iter().map(|column| take(column.dropped)).collect()
+}
+
+fn definition_is_always(table: &TableDef, column: usize) -> bool {
+    table.columns[column].identity == Some(Identity::Always)
+}
+
+/// Does an `INSERT` take the value that it gives for a column? Not if its sequence's is wanted in any case.
+fn takes_value(table: &TableDef, column: usize, overriding: Option<Overriding>) -> Result<bool> {
+    let definition = &table.columns[column];
+    match (definition.identity, overriding) {
+        (Some(_), Some(Overriding::User)) => Ok(false),
+        (Some(Identity::Always), None) => {
+            let name = &definition.name;
+            let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+            Err(Error::statement(sqlstate::GENERATED_ALWAYS, message)
+                .detail(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
+                .hint("Use OVERRIDING SYSTEM VALUE to override."))
+        }
+        _ => Ok(true),
+    }
+}
+
+fn only_default(table: &TableDef, column: usize) -> Error {
+    let name = &table.columns[column].name;
+    let message = format!("column \"{name}\" can only be updated to DEFAULT");
+    Error::statement(sqlstate::GENERATED_ALWAYS, message)
+        .detail(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
 }

@@ -12,8 +12,8 @@
 //! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 
 use super::definition::{
-    Action, ColumnDef, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Referrer, RelationKind, Rows,
-    TableDef,
+    Action, ColumnDef, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, Referrer,
+    RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
 };
 use crate::types::{Oid, Type};
 use base::codec::Reader;
@@ -222,6 +222,7 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
     writer.u32(table.oid.0);
     writer.u32(table.schema.0);
     writer.text(&table.name);
+    writer.u8(table.kind as u8);
     writer.u32(match table.rows {
         Rows::Stored(rel) => rel.0,
         Rows::Made(_) | Rows::None => 0,
@@ -234,6 +235,8 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
         writer.bool(column.not_null);
         writer.bool(column.default.is_some());
         writer.text(column.default.as_deref().unwrap_or(""));
+        writer.list(&column.uses, |writer, oid| writer.u32(oid.0));
+        writer.u8(column.identity.map_or(0, |identity| identity as u8));
         writer.bool(column.dropped);
     });
     writer.list(&table.indexes, |writer, index| {
@@ -284,7 +287,49 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
     });
     writer.options(&table.options);
     writer.u64(table.version);
+    writer.bool(table.sequence.is_some());
+    if let Some(sequence) = &table.sequence {
+        sequence_image(&mut writer, sequence);
+    }
     writer.0
+}
+
+fn sequence_image(writer: &mut Writer, sequence: &SequenceDef) {
+    writer.u32(sequence.ty.0);
+    for number in [sequence.start, sequence.increment, sequence.min, sequence.max, sequence.cache] {
+        writer.u64(number as u64);
+    }
+    writer.bool(sequence.cycle);
+    let owner = sequence.owner;
+    writer.u32(owner.map_or(Oid::NONE, |owner| owner.table).0);
+    writer.u16(owner.map_or(0, |owner| owner.column));
+    writer.bool(owner.is_some_and(|owner| owner.identity));
+}
+
+fn sequence(parser: &mut Parser<'_>) -> Result<SequenceDef> {
+    let ty = parser.oid()?;
+    let mut number = || parser.u64().map(|number| number as i64);
+    let (start, increment, min, max, cache) = (number()?, number()?, number()?, number()?, number()?);
+    let cycle = parser.bool()?;
+    let owner = SequenceOwner { table: parser.oid()?, column: parser.u16()?, identity: parser.bool()? };
+    if increment == 0 || cache < 1 || min >= max {
+        return Err(damaged());
+    }
+    let owner = Some(owner).filter(|owner| !owner.table.is_none());
+    Ok(SequenceDef { ty, start, increment, min, max, cache, cycle, owner })
+}
+
+fn kind(byte: u8) -> Result<RelationKind> {
+    [RelationKind::Table, RelationKind::Sequence].into_iter().find(|kind| *kind as u8 == byte).ok_or_else(damaged)
+}
+
+fn identity(byte: u8) -> Result<Option<Identity>> {
+    match byte {
+        0 => Ok(None),
+        b'a' => Ok(Some(Identity::Always)),
+        b'd' => Ok(Some(Identity::ByDefault)),
+        _ => Err(damaged()),
+    }
 }
 
 fn action(byte: u8) -> Result<Action> {
@@ -337,7 +382,7 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
         oid: parser.oid()?,
         schema: parser.oid()?,
         name: parser.text()?,
-        kind: RelationKind::Table,
+        kind: kind(parser.u8()?)?,
         rows: Rows::Stored(RelId(parser.u32()?)),
         owner: parser.oid()?,
         columns: parser.list(|parser| {
@@ -345,13 +390,16 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
             let ty = Type { oid: parser.oid()?, typmod: parser.u32()? as i32 };
             let (not_null, has_default, default) = (parser.bool()?, parser.bool()?, parser.text()?);
             let default = Some(default).filter(|_| has_default);
-            Ok(ColumnDef { name, ty, not_null, default, dropped: parser.bool()? })
+            let uses = parser.list(Parser::oid)?;
+            let identity = identity(parser.u8()?)?;
+            Ok(ColumnDef { name, ty, not_null, default, uses, identity, dropped: parser.bool()? })
         })?,
         indexes: parser.list(index)?,
         constraints: parser.list(constraint)?,
         referenced_by: parser.list(|parser| Ok(Referrer { table: parser.oid()?, constraint: parser.oid()? }))?,
         options: parser.options()?,
         version: parser.u64()?,
+        sequence: if parser.bool()? { Some(sequence(&mut parser)?) } else { None },
     };
     let columns = table.columns.len();
     let in_range = |column: &u16| usize::from(*column) < columns;
@@ -407,6 +455,8 @@ mod tests {
             ty: Type { oid: Oid::INT4, typmod: -1 },
             not_null: default.is_none(),
             default: default.map(str::to_owned),
+            uses: default.map(|_| Oid(16_700)).into_iter().collect(),
+            identity: default.map(|_| Identity::ByDefault),
             dropped: name.is_empty(),
         };
         TableDef {
@@ -456,6 +506,16 @@ mod tests {
             referenced_by: vec![Referrer { table: Oid(16_600), constraint: Oid(16_601) }],
             options: vec![("fillfactor".to_owned(), "100".to_owned())],
             version: 1 << 40 | 3,
+            sequence: Some(SequenceDef {
+                ty: Oid::INT8,
+                start: 5,
+                increment: -2,
+                min: i64::MIN,
+                max: 7,
+                cache: 1,
+                cycle: true,
+                owner: Some(SequenceOwner { table: Oid(16_800), column: 3, identity: true }),
+            }),
         }
     }
 

@@ -77,16 +77,7 @@ impl Catalogs {
             self.providers[index] = Some(provider);
             return;
         }
-        let columns = columns
-            .iter()
-            .map(|column| ColumnDef {
-                name: column.name.to_owned(),
-                ty: Type::plain(column.ty),
-                not_null: false,
-                default: None,
-                dropped: false,
-            })
-            .collect();
+        let columns = columns.iter().map(|column| ColumnDef::plain(column.name, Type::plain(column.ty))).collect();
         let oid = Oid(self.next_oid);
         self.next_oid += 1;
         self.add(oid, schema, name, RelationKind::View, columns, Some(provider));
@@ -114,6 +105,7 @@ impl Catalogs {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options: Vec::new(),
+            sequence: None,
             version: 0,
         }));
         self.by_name.insert((schema, name.to_owned()), index);

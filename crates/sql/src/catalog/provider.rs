@@ -20,6 +20,8 @@ pub struct ViewContext<'c> {
     pub catalog: &'c Catalog<'c>,
     /// The session's settings.
     pub settings: &'c crate::session::SettingsView<'c>,
+    /// The stored tables; none in a tool.
+    pub relations: Option<&'static storage::relation::Relations>,
     /// The session that reads; none in a tool.
     pub session: Option<SessionId>,
     /// The name of its user.

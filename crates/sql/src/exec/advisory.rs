@@ -61,21 +61,22 @@ impl Around<'_> {
                 Ok(Datum::Bool(had))
             }
             Op::AdvisoryLock | Op::AdvisoryLockShared => {
-                self.lock_advisory(transactions, key(args), mode, LockScope::Session, true)?;
+                self.lock_with_timeout(transactions, key(args), mode, LockScope::Session, true)?;
                 Ok(Datum::Bytes(&[]))
             }
             Op::AdvisoryXactLock | Op::AdvisoryXactLockShared => {
-                self.lock_advisory(transactions, key(args), mode, LockScope::Transaction, true)?;
+                self.lock_with_timeout(transactions, key(args), mode, LockScope::Transaction, true)?;
                 Ok(Datum::Bytes(&[]))
             }
             Op::TryAdvisoryLock | Op::TryAdvisoryLockShared => {
-                self.lock_advisory(transactions, key(args), mode, LockScope::Session, false).map(Datum::Bool)
+                self.lock_with_timeout(transactions, key(args), mode, LockScope::Session, false).map(Datum::Bool)
             }
-            _ => self.lock_advisory(transactions, key(args), mode, LockScope::Transaction, false).map(Datum::Bool),
+            _ => self.lock_with_timeout(transactions, key(args), mode, LockScope::Transaction, false).map(Datum::Bool),
         }
     }
 
-    fn lock_advisory(
+    /// Takes a lock for a function; true if it is had.
+    pub(super) fn lock_with_timeout(
         &self,
         transactions: &'static Transactions,
         key: LockKey,

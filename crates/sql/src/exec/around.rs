@@ -4,6 +4,7 @@
 
 use crate::catalog::definition::Rows;
 use crate::catalog::lazy::LazyCatalog;
+use crate::catalog::store::CatalogShared;
 use crate::catalog::system::cluster;
 use crate::catalog::{schema, system};
 use crate::session::SettingsView;
@@ -56,6 +57,12 @@ pub struct Around<'r> {
     pub relations: Option<&'static Relations>,
     /// Warnings, to be told when the statement has ended.
     pub warnings: RefCell<Vec<Error>>,
+    /// What the session remembers of sequences.
+    pub sequences: &'r dyn super::sequence::Memory,
+    /// How processes know which definitions count.
+    pub shared: Option<&'r CatalogShared>,
+    /// True in a transaction that only reads.
+    pub read_only: bool,
     /// True if a function has taken a lock that the transaction's end gives up.
     pub locks: Cell<bool>,
     /// Calls of `set_config`.
@@ -225,6 +232,13 @@ impl Around<'_> {
             | Op::AdvisoryUnlock
             | Op::AdvisoryUnlockShared
             | Op::AdvisoryUnlockAll => self.advisory(op, args)?,
+            Op::NextValue
+            | Op::CurrentValue
+            | Op::LastValue
+            | Op::SetValue
+            | Op::SerialSequence
+            | Op::SequenceLast
+            | Op::SequencePart => return self.of_sequences(op, args, arena),
             Op::CancelBackend | Op::TerminateBackend => {
                 let interrupt = match op {
                     Op::CancelBackend => kernel::session::Interrupt::Cancel,

@@ -10,7 +10,7 @@
 //! | [`value`] | values and where their bytes are |
 //! | [`eval`] | programs |
 //! | [`access`] | what stored tables are read and written with |
-//! | [`around`], `advisory` | session, catalog, time; advisory locks |
+//! | [`around`], `advisory`, [`sequence`] | session, catalog, time; advisory locks; values of sequences |
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
 //! | [`scan`], [`series`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
@@ -36,6 +36,7 @@ pub mod modify;
 pub mod recursive;
 pub mod reference;
 pub mod scan;
+pub mod sequence;
 pub mod series;
 pub mod set;
 pub mod sort;

@@ -177,6 +177,7 @@ impl Exec<'_> {
                 let context = ViewContext {
                     catalog: &catalog,
                     settings: around.settings,
+                    relations: around.relations,
                     session: around.session,
                     user: std::str::from_utf8(around.user).unwrap_or_default(),
                     database: around.database,

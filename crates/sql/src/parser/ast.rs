@@ -12,6 +12,12 @@
 //! 3. What PostgreSQL's grammar turns into something else (`x LIKE y`, `-1`, `AT TIME ZONE`) keeps its own node only
 //!    where a result column's name or an error depends on it.
 
+mod alter;
+mod copy;
+
+pub use alter::{AlterAction, AlterSequence, SequenceOptions};
+pub use copy::{Copy, CopyOption};
+
 /// A name as it was written: folded, unquoted, cut to length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name<'a> {
@@ -651,6 +657,8 @@ pub struct Insert<'a> {
     pub alias: Option<Name<'a>>,
     /// The columns that values are given for; all, in order, if empty.
     pub columns: &'a [Name<'a>],
+    /// `OVERRIDING`
+    pub overriding: Option<Overriding>,
     /// The rows; none for `DEFAULT VALUES`.
     pub source: Option<&'a Query<'a>>,
     /// `ON CONFLICT`
@@ -659,6 +667,15 @@ pub struct Insert<'a> {
     pub returning: &'a [SelectItem<'a>],
     /// Where it stands.
     pub at: u32,
+}
+
+/// Which values of identity columns an `INSERT` takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overriding {
+    /// `OVERRIDING SYSTEM VALUE`: those that it was given.
+    System,
+    /// `OVERRIDING USER VALUE`: those of the sequence.
+    User,
 }
 
 /// `ON CONFLICT`
@@ -841,6 +858,26 @@ pub enum Utility<'a> {
     CreateTable(&'a CreateTable<'a>),
     /// `CREATE INDEX`
     CreateIndex(&'a CreateIndex<'a>),
+    /// `CREATE SEQUENCE`
+    CreateSequence {
+        /// Its name.
+        path: Path<'a>,
+        /// `IF NOT EXISTS`
+        if_not_exists: bool,
+        /// `TEMPORARY`
+        temporary: bool,
+        /// What it is to be.
+        options: &'a SequenceOptions<'a>,
+    },
+    /// `ALTER SEQUENCE`
+    AlterSequence {
+        /// The sequence.
+        path: Path<'a>,
+        /// `IF EXISTS`
+        if_exists: bool,
+        /// What is to change.
+        change: &'a AlterSequence<'a>,
+    },
     /// `CREATE SCHEMA`
     CreateSchema {
         /// Its name.
@@ -1005,6 +1042,8 @@ pub struct ColumnDefinition<'a> {
     pub not_null: Option<bool>,
     /// `DEFAULT`
     pub default: Option<SourceExpr<'a>>,
+    /// `GENERATED … AS IDENTITY`: true for `ALWAYS`.
+    pub identity: Option<(bool, SequenceOptions<'a>)>,
     /// Constraints that were written with it.
     pub constraints: &'a [TableConstraint<'a>],
 }
@@ -1101,84 +1140,4 @@ pub struct CreateIndex<'a> {
     pub options: &'a [StorageOption<'a>],
     /// `WHERE`
     pub filter: Option<&'a Expr<'a>>,
-}
-
-/// A change of `ALTER TABLE`.
-#[derive(Clone, Copy, Debug)]
-pub enum AlterAction<'a> {
-    /// `ADD [CONSTRAINT name] …`
-    AddConstraint(TableConstraint<'a>),
-    /// `DROP CONSTRAINT`
-    DropConstraint {
-        /// Its name.
-        name: Name<'a>,
-        /// `IF EXISTS`
-        if_exists: bool,
-        /// `CASCADE`
-        cascade: bool,
-    },
-    /// `ADD COLUMN`
-    AddColumn {
-        /// The column.
-        column: ColumnDefinition<'a>,
-        /// `IF NOT EXISTS`
-        if_not_exists: bool,
-    },
-    /// `DROP COLUMN`
-    DropColumn {
-        /// Its name.
-        name: Name<'a>,
-        /// `IF EXISTS`
-        if_exists: bool,
-        /// `CASCADE`
-        cascade: bool,
-    },
-    /// `ALTER COLUMN … SET DEFAULT`, `DROP DEFAULT`
-    SetDefault(Name<'a>, Option<SourceExpr<'a>>),
-    /// `ALTER COLUMN … SET NOT NULL`, `DROP NOT NULL`
-    SetNotNull(Name<'a>, bool),
-    /// `SET (…)`
-    SetOptions(&'a [StorageOption<'a>]),
-    /// `RENAME TO`
-    Rename(Name<'a>),
-    /// `RENAME COLUMN … TO`
-    RenameColumn(Name<'a>, Name<'a>),
-    /// `OWNER TO`
-    Owner(Name<'a>),
-    /// A change that PostgreSQL has and this server has not: its first words.
-    Unsupported(&'a str),
-}
-
-/// `COPY`
-#[derive(Clone, Copy, Debug)]
-pub struct Copy<'a> {
-    /// The table; empty if a query is copied.
-    pub path: Path<'a>,
-    /// Its columns; all if empty.
-    pub columns: &'a [Name<'a>],
-    /// The query that is copied.
-    pub query: Option<&'a Statement<'a>>,
-    /// `FROM`, not `TO`.
-    pub from: bool,
-    /// Where to or from; none for the client.
-    pub file: Option<&'a str>,
-    /// True for `PROGRAM`.
-    pub program: bool,
-    /// `WITH (…)`
-    pub options: &'a [CopyOption<'a>],
-    /// `WHERE`
-    pub filter: Option<&'a Expr<'a>>,
-    /// Where it stands.
-    pub at: u32,
-}
-
-/// An option of `COPY`.
-#[derive(Clone, Copy, Debug)]
-pub struct CopyOption<'a> {
-    /// Its name.
-    pub name: Name<'a>,
-    /// Its value, if it was given one.
-    pub value: Option<&'a str>,
-    /// Its list of names, if it was given one.
-    pub list: &'a [Name<'a>],
 }

@@ -6,7 +6,7 @@ use super::ast::{
 };
 use super::cursor::{Parser, kw};
 use crate::lexer::TokenKind;
-use base::Result;
+use base::{Error, Result, sqlstate};
 
 impl<'t, 'a> Parser<'t, 'a> {
     // ---- CREATE
@@ -22,6 +22,9 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.eat(kw!("table"))? {
             return self.create_table(temporary, unlogged);
         }
+        if self.eat(kw!("sequence"))? {
+            return self.create_sequence(temporary);
+        }
         let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
         match word {
             "unique" | "index" => self.create_index(),
@@ -33,11 +36,11 @@ impl<'t, 'a> Parser<'t, 'a> {
                 let words = format!("CREATE OR REPLACE {}", word.to_uppercase());
                 self.unsupported_statement(words.trim_end())
             }
-            "view" | "sequence" | "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "role"
-            | "user" | "group" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
-            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication"
-            | "recursive" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
-            | "access" | "constraint" | "trusted" | "procedural" | "default" => {
+            "view" | "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "role" | "user"
+            | "group" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "recursive" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "constraint"
+            | "trusted" | "procedural" | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -170,11 +173,16 @@ impl<'t, 'a> Parser<'t, 'a> {
         let name = self.name()?;
         let type_name = self.type_name()?;
         let type_name = self.bump.alloc(type_name);
-        let mut column = ColumnDefinition { name, type_name, not_null: None, default: None, constraints: &[] };
+        let mut column =
+            ColumnDefinition { name, type_name, not_null: None, default: None, identity: None, constraints: &[] };
         let mut constraints = Vec::new();
         loop {
             let at = self.at()?;
             let constraint = if self.eat(kw!("constraint"))? { Some(self.name()?) } else { None };
+            if constraint.is_none() && column.identity.is_none() && self.is(kw!("generated"))? {
+                column.identity = Some(self.identity()?);
+                continue;
+            }
             let mut push = |kind| constraints.push(TableConstraint { name: constraint, kind, at });
             if self.eat_all([kw!("not"), kw!("null")])? {
                 column.not_null = Some(true);
@@ -202,7 +210,9 @@ impl<'t, 'a> Parser<'t, 'a> {
                     return Err(self.unsupported("a collation other than \"C\"", at));
                 }
             } else if self.is(kw!("generated"))? {
-                return Err(self.unsupported("a generated column", at));
+                let message = format!("multiple identity specifications for column \"{}\"", name.text);
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, message)
+                    .at(crate::lexer::position(self.text(), at as usize)));
             } else if constraint.is_some() {
                 return Err(self.unexpected());
             } else {
@@ -450,14 +460,16 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.eat(kw!("system"))? {
             return self.alter_system();
         }
+        if self.eat(kw!("sequence"))? {
+            return self.alter_sequence();
+        }
         if !self.eat(kw!("table"))? {
             let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
             return match word {
-                "database" | "role" | "user" | "group" | "schema" | "index" | "view" | "sequence" | "function"
-                | "procedure" | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate"
-                | "collation" | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy"
-                | "publication" | "routine" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
-                | "text" | "trigger" => {
+                "database" | "role" | "user" | "group" | "schema" | "index" | "view" | "function" | "procedure"
+                | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate" | "collation"
+                | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy" | "publication"
+                | "routine" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "trigger" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }
@@ -521,6 +533,17 @@ impl<'t, 'a> Parser<'t, 'a> {
                 }
                 if self.eat_all([kw!("drop"), kw!("not"), kw!("null")])? {
                     return Ok(AlterAction::SetNotNull(name, false));
+                }
+                if self.is(kw!("add"))? && self.is_at(1, kw!("generated"))? {
+                    self.next()?;
+                    let (always, options) = self.identity()?;
+                    return Ok(AlterAction::AddIdentity(name, always, options));
+                }
+                if self.eat_all([kw!("drop"), kw!("identity")])? {
+                    return Ok(AlterAction::DropIdentity(name, self.eat_all([kw!("if"), kw!("exists")])?));
+                }
+                if let Some((always, options)) = self.identity_changes()? {
+                    return Ok(AlterAction::SetIdentity(name, always, options));
                 }
                 self.skip_all()?;
                 Ok(AlterAction::Unsupported("ALTER TABLE … ALTER COLUMN of this kind"))

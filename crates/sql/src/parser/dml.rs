@@ -1,7 +1,8 @@
 //! `INSERT`, `UPDATE`, `DELETE`.
 
 use super::ast::{
-    Assignment, CommonTable, Conflict, Delete, ExprKind, Insert, Name, SelectItem, Statement, TableRef, Update,
+    Assignment, CommonTable, Conflict, Delete, ExprKind, Insert, Name, Overriding, SelectItem, Statement, TableRef,
+    Update,
 };
 use super::cursor::{Parser, is_column_name, kw};
 use crate::lexer::TokenKind;
@@ -34,14 +35,21 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.is_kind(TokenKind::ParenOpen)? && !self.is_query_in_parentheses()? {
             columns = self.names_in_parentheses()?;
         }
-        if self.is(kw!("overriding"))? {
-            let overriding = self.at()?;
-            return Err(self.unsupported("OVERRIDING", overriding));
+        let overriding = match self.eat(kw!("overriding"))? {
+            false => None,
+            true if self.eat(kw!("system"))? => Some(Overriding::System),
+            true => {
+                self.expect(kw!("user"))?;
+                Some(Overriding::User)
+            }
+        };
+        if overriding.is_some() {
+            self.expect(kw!("value"))?;
         }
         let source = if self.eat_all([kw!("default"), kw!("values")])? { None } else { Some(self.query()?) };
         let conflict = if self.is(kw!("on"))? { Some(self.conflict()?) } else { None };
         let returning = self.returning()?;
-        let insert = Insert { with, recursive, table, alias, columns, source, conflict, returning, at };
+        let insert = Insert { with, recursive, table, alias, columns, overriding, source, conflict, returning, at };
         Ok(Statement::Insert(self.bump.alloc(insert)))
     }
 

@@ -28,6 +28,7 @@ mod ddl;
 mod dml;
 pub(crate) mod expr;
 mod query;
+mod sequence;
 mod type_name;
 mod utility;
 mod window;

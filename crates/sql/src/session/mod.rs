@@ -48,6 +48,7 @@ use crate::catalog::schema::SearchPath;
 use crate::catalog::store::CatalogShared;
 use crate::catalog::system::cluster;
 use crate::catalog::{Catalog, Catalogs, schema_in};
+use crate::exec::sequence::Remembered;
 use crate::plan::cache::StatementCache;
 use crate::types::datetime::Zone;
 use allocator_api2::alloc::Allocator;
@@ -201,6 +202,8 @@ pub struct Session<A: Allocator + Copy> {
     /// Settings that the client must be told of.
     pub(crate) reports: SettingSet,
     pub(crate) random: u64,
+    /// Values of sequences that it was given.
+    pub(crate) sequences: Remembered<A>,
     /// Transactions that ended since [`Session::take_ended`].
     pub(crate) ended: Ended,
 }
@@ -235,6 +238,7 @@ impl<A: Allocator + Copy> Session<A> {
             unnamed_portal: None,
             reports: SettingSet::EMPTY,
             random: seed,
+            sequences: Remembered::new(memory),
             ended: Ended::default(),
         })
     }

@@ -339,6 +339,9 @@ impl<A: Allocator + Copy> Session<A> {
             expressions: Default::default(),
             relations: env.relations(),
             warnings: RefCell::new(Vec::new()),
+            sequences: &self.sequences,
+            shared: env.database.shared.as_ref(),
+            read_only: self.transaction.shown_read_only(settings),
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
         }

@@ -8,9 +8,9 @@ use super::constraint::{Draft, columns_named};
 use super::define::{check_own, is_taken, missing, taken};
 use super::index::storage_options;
 use super::table::constraint_named;
-use crate::catalog::definition::{ConstraintKind, TableDef};
+use crate::catalog::definition::{ConstraintKind, Identity, SequenceOwner, TableDef};
 use crate::catalog::system::cluster;
-use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path};
+use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path, SequenceOptions};
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
 use allocator_api2::alloc::Allocator;
@@ -68,15 +68,23 @@ impl<A: Allocator + Copy> Session<A> {
                         let message = format!("tables can have at most {COLUMNS_MAX} columns");
                         return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
                     }
-                    let made = self.new_column(env, text, column)?;
-                    if made.default.is_some() {
+                    let (made, sequence) = self.new_column(env, text, &draft.table.name.clone(), column)?;
+                    if made.default.is_some() || sequence.is_some() {
                         draft.has_expressions = true;
                         filled.push(made.name.clone());
                     }
-                    if made.not_null {
+                    if made.not_null && sequence.is_none() {
                         required.push(made.name.clone());
                     }
                     draft.table.columns.push(made);
+                    if let Some(sequence) = sequence {
+                        let made = self.add_column_sequence(env, &mut draft.table, &mut draft.names, sequence)?;
+                        draft.others.push(made);
+                        // The rows that are there get their values first.
+                        if let Some(column) = draft.table.columns.last_mut() {
+                            required.push(column.name.clone());
+                        }
+                    }
                     if let [first, ..] = column.constraints
                         && !filled.is_empty()
                         && matches!(first.kind, Written::PrimaryKey(..) | Written::Unique(..))
@@ -93,9 +101,13 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 AlterAction::SetDefault(name, default) => {
                     let column = column_of(&draft.table, *name)?;
-                    let default = default.map(|default| default.text.trim().to_owned());
-                    draft.has_expressions |= default.is_some();
-                    draft.table.columns[column].default = default;
+                    refuse_identity(&draft.table, column, *name, default.is_none())?;
+                    let changed = &mut draft.table.columns[column];
+                    (changed.default, changed.uses) = (None, Vec::new());
+                    if let Some(default) = default {
+                        self.set_default(env, changed, default.text)?;
+                        draft.has_expressions = true;
+                    }
                 }
                 AlterAction::SetNotNull(name, not_null) => {
                     let column = column_of(&draft.table, *name)?;
@@ -107,10 +119,22 @@ impl<A: Allocator + Copy> Session<A> {
                         let message = format!("column \"{}\" is in a primary key", name.text);
                         return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
                     }
+                    if !not_null {
+                        refuse_identity(&draft.table, column, *name, false)?;
+                    }
                     draft.table.columns[column].not_null = *not_null;
                     if *not_null {
                         required.push(name.text.to_owned());
                     }
+                }
+                AlterAction::AddIdentity(name, always, options) => {
+                    self.add_identity(env, &mut draft, *name, *always, options)?;
+                }
+                AlterAction::SetIdentity(name, always, options) => {
+                    self.set_identity(env, &mut draft, *name, *always, options)?;
+                }
+                AlterAction::DropIdentity(name, if_exists) => {
+                    self.drop_identity(env, &mut draft, *name, *if_exists, out)?;
                 }
                 AlterAction::SetOptions(options) => {
                     for (name, value) in storage_options(options, 10)? {
@@ -126,12 +150,7 @@ impl<A: Allocator + Copy> Session<A> {
                     draft.table.name = name.text.to_owned();
                 }
                 AlterAction::RenameColumn(name, new) => rename_column(&mut draft.table, *name, *new)?,
-                AlterAction::Owner(name) => {
-                    if name.text != cluster::SUPERUSER {
-                        let message = format!("role \"{}\" does not exist", name.text);
-                        return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
-                    }
-                }
+                AlterAction::Owner(name) => check_role(*name)?,
                 AlterAction::Unsupported(words) => return Err(super::refused(&format!("ALTER TABLE {words}"))),
             }
         }
@@ -148,6 +167,123 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         Ok(TAG)
+    }
+
+    /// `ALTER COLUMN … ADD GENERATED … AS IDENTITY`
+    fn add_identity(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Name<'_>,
+        always: bool,
+        options: &SequenceOptions<'_>,
+    ) -> Result<()> {
+        let column = column_of(&draft.table, name)?;
+        let refuse = |what: &str| {
+            let message = format!("column \"{}\" of relation \"{}\" {what}", name.text, draft.table.name);
+            Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+        };
+        let found = &draft.table.columns[column];
+        if !super::sequence::may_be_identity(found.ty.oid) {
+            return Err(super::sequence::no_identity_type());
+        }
+        if !found.not_null {
+            return refuse("must be declared NOT NULL before identity can be added");
+        }
+        if found.identity.is_some() {
+            return refuse("is already an identity column");
+        }
+        if found.default.is_some() {
+            return refuse("already has a default value");
+        }
+        let found = found.clone();
+        let table = draft.table.name.clone();
+        if let Some(new) = self.column_sequence(env, &table, &found, false, Some((always, *options)))? {
+            let made = self.add_column_sequence(env, &mut draft.table, &mut draft.names, new)?;
+            draft.others.push(made);
+        }
+        Ok(())
+    }
+
+    /// `ALTER COLUMN … SET GENERATED`, and other changes of an identity's sequence.
+    fn set_identity(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Name<'_>,
+        always: Option<bool>,
+        options: &SequenceOptions<'_>,
+    ) -> Result<()> {
+        let column = column_of(&draft.table, name)?;
+        if draft.table.columns[column].identity.is_none() {
+            return Err(no_identity(&draft.table, name));
+        }
+        if let Some(always) = always {
+            draft.table.columns[column].identity = Some(if always { Identity::Always } else { Identity::ByDefault });
+        }
+        let table = draft.table.oid;
+        let is_owner = |owner: &SequenceOwner| owner.table == table && usize::from(owner.column) == column;
+        for owned in self.owned_by(env, |owner| owner.identity && is_owner(owner))? {
+            let mut changed = match draft.others.iter().position(|known| known.oid == owned.oid) {
+                Some(at) => draft.others.swap_remove(at),
+                None => TableDef::clone(&owned),
+            };
+            self.change_sequence(env, &mut changed, options)?;
+            draft.others.push(changed);
+        }
+        Ok(())
+    }
+
+    /// `ALTER COLUMN … DROP IDENTITY`
+    fn drop_identity<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Name<'_>,
+        if_exists: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let column = column_of(&draft.table, name)?;
+        if draft.table.columns[column].identity.is_none() {
+            let error = no_identity(&draft.table, name);
+            if !if_exists {
+                return Err(error);
+            }
+            let message = format!("{}, skipping", error.message());
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            return Ok(());
+        }
+        let dropped = &mut draft.table.columns[column];
+        (dropped.identity, dropped.default, dropped.uses) = (None, None, Vec::new());
+        self.drop_column_sequences(env, draft, column, (name.text, true), out)
+    }
+
+    /// Drops the sequences that belong to a column of the draft.
+    fn drop_column_sequences<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        column: usize,
+        (name, cascade): (&str, bool),
+        out: &mut O,
+    ) -> Result<()> {
+        let table = draft.table.oid;
+        let is_owner = |owner: &SequenceOwner| owner.table == table && usize::from(owner.column) == column;
+        let owned = self.owned_by(env, is_owner)?;
+        if owned.is_empty() {
+            return Ok(());
+        }
+        let what = format!("column {name} of table {}", draft.table.name);
+        let gone = [table].into();
+        let changes = self.drop_sequence_storage(env, &owned, &gone, (&what, cascade), out)?;
+        draft.others.retain(|known| !owned.iter().any(|owned| owned.oid == known.oid));
+        // Other columns of the table itself that use them.
+        for other in draft.table.columns.iter_mut().filter(|other| !other.dropped) {
+            if owned.iter().any(|owned| other.uses.contains(&owned.oid)) {
+                (other.default, other.uses) = (None, Vec::new());
+            }
+        }
+        self.define(env, &changes)
     }
 
     fn drop_constraint<O: Output>(
@@ -287,7 +423,9 @@ impl<A: Allocator + Copy> Session<A> {
             env.stored()?.drop_at_commit(draft.table.indexes[at].storage)?;
             draft.table.indexes.remove(at);
         }
+        self.drop_column_sequences(env, draft, column, (name.text, cascade), out)?;
         let dropped = &mut draft.table.columns[column];
+        (dropped.identity, dropped.uses) = (None, Vec::new());
         dropped.name.clear();
         dropped.not_null = false;
         dropped.default = None;
@@ -301,6 +439,29 @@ fn column_of(table: &TableDef, name: Name<'_>) -> Result<usize> {
         let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
         Error::statement(sqlstate::UNDEFINED_COLUMN, message)
     })
+}
+
+/// The default of an identity column is its sequence.
+fn refuse_identity(table: &TableDef, column: usize, name: Name<'_>, drops: bool) -> Result<()> {
+    if table.columns[column].identity.is_none() {
+        return Ok(());
+    }
+    let message = format!("column \"{}\" of relation \"{}\" is an identity column", name.text, table.name);
+    let error = Error::statement(sqlstate::SYNTAX_ERROR, message);
+    Err(if drops { error.hint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.") } else { error })
+}
+
+fn no_identity(table: &TableDef, name: Name<'_>) -> Error {
+    let message = format!("column \"{}\" of relation \"{}\" is not an identity column", name.text, table.name);
+    Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+}
+
+/// Is there a role of that name?
+pub(super) fn check_role(name: Name<'_>) -> Result<()> {
+    if name.text == cluster::SUPERUSER {
+        return Ok(());
+    }
+    Err(Error::statement(sqlstate::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", name.text)))
 }
 
 fn rename_column(table: &mut TableDef, name: Name<'_>, new: Name<'_>) -> Result<()> {

@@ -12,7 +12,7 @@
 //! 4. A definition that is written gets a version that nobody else has: transaction and command.
 
 use crate::catalog::codec::{self, ObjectClass};
-use crate::catalog::definition::{ColumnDef, Rows, TableDef};
+use crate::catalog::definition::{ColumnDef, RelationKind, Rows, TableDef};
 use crate::catalog::schema;
 use crate::catalog::store::{self, CATALOG_OID};
 use crate::catalog::{Catalog, split};
@@ -260,8 +260,11 @@ fn without_place(error: Error) -> Error {
     error.hint_text().map(str::to_owned).into_iter().fold(plain, Error::hint)
 }
 
-/// Is the table a user's?
+/// Is it a table, and a user's?
 pub(crate) fn check_own(table: &TableDef) -> Result<()> {
+    if table.kind == RelationKind::Sequence {
+        return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
+    }
     if matches!(table.rows, Rows::Stored(_)) {
         return Ok(());
     }
@@ -331,7 +334,7 @@ pub(crate) fn free_name(first: &str, second: &str, label: &str, is_free: impl Fn
 
 /// A column that is made.
 pub(crate) fn column(name: &str, ty: Type) -> ColumnDef {
-    ColumnDef { name: name.to_owned(), ty, not_null: false, default: None, dropped: false }
+    ColumnDef::plain(name, ty)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! | [`explain`] | `EXPLAIN` |
 //! | [`table`](mod@table), [`index`](mod@index), [`alter`] | `CREATE`, `ALTER` and `DROP` of tables, indexes, schemas; `TRUNCATE` |
 //! | `create_as` | `CREATE TABLE … AS` |
+//! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE` |
@@ -24,6 +25,7 @@ pub mod explain;
 pub mod index;
 pub mod maintain;
 pub mod prepare;
+mod sequence;
 pub mod setting;
 pub mod table;
 pub mod transaction;
@@ -60,7 +62,10 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Discard(kind) => match kind {
                 DiscardKind::All => self.discard_all(env),
                 DiscardKind::Plans => words("DISCARD PLANS"),
-                DiscardKind::Sequences => words("DISCARD SEQUENCES"),
+                DiscardKind::Sequences => {
+                    self.sequences.clear();
+                    words("DISCARD SEQUENCES")
+                }
                 DiscardKind::Temporary => words("DISCARD TEMP"),
             },
             Utility::Prepare { name, types, body_at, .. } => self.prepare_statement(env, text, *name, types, *body_at),
@@ -83,8 +88,15 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::AlterTable { path, if_exists, actions } => {
                 self.alter_table(env, text, path, *if_exists, actions, out)
             }
-            // There are no sequences that could begin anew.
-            Utility::Truncate { paths, cascade, .. } => self.truncate(env, paths, *cascade),
+            Utility::CreateSequence { path, if_not_exists, temporary, options } => {
+                self.create_sequence(env, path, (*if_not_exists, *temporary), options, out)
+            }
+            Utility::AlterSequence { path, if_exists, change } => {
+                self.alter_sequence(env, path, *if_exists, change, out)
+            }
+            Utility::Truncate { paths, restart_identity, cascade } => {
+                self.truncate(env, paths, *restart_identity, *cascade)
+            }
             Utility::Copy(copy) => self.copy(env, text, copy, out),
             Utility::Vacuum { analyze, full, verbose, paths } => {
                 self.vacuum(env, (*analyze, *full, *verbose), paths, out)

@@ -193,6 +193,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.close_all_cursors();
         self.deallocate(None)?;
         self.reset_all()?;
+        self.sequences.clear();
         if let Some(relations) = env.relations() {
             relations.storage().transactions.unlock_all_advisory();
         }

@@ -3,13 +3,14 @@
 use super::constraint::Draft;
 use super::define::{Change, check_own, column, is_taken, missing, shown, taken};
 use super::index::storage_options;
+use super::sequence::ColumnSequence;
 use crate::catalog::codec::{ObjectClass, schema_image};
 use crate::catalog::definition::{ColumnDef, ConstraintDef, ConstraintKind, RelationKind, Rows, TableDef};
 use crate::catalog::{schema, split};
 use crate::parser::ast::{ColumnDefinition, CreateTable, Name, ObjectKind, Path};
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
-use crate::types::{Oid, table};
+use crate::types::{Oid, Type, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::MessageLevel;
 use base::{Error, Result, sqlstate};
@@ -58,18 +59,24 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("tables can have at most {COLUMNS_MAX} columns");
             return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
         }
-        let mut columns: Vec<ColumnDef> = Vec::with_capacity(create.columns.len());
+        let (mut columns, mut sequences) = (Vec::<ColumnDef>::with_capacity(create.columns.len()), Vec::new());
         for column in create.columns {
             if columns.iter().any(|known| known.name == column.name.text) {
                 let message = format!("column \"{}\" specified more than once", column.name.text);
                 return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
             }
-            columns.push(self.new_column(env, text, column)?);
+            let (made, sequence) = self.new_column(env, text, name, column)?;
+            columns.push(made);
+            sequences.extend(sequence);
         }
         let has_defaults = columns.iter().any(|column| column.default.is_some());
         let mut draft = Draft::new(self.new_table(env, create, (schema, name), columns)?, false);
         draft.names.push(name.to_owned());
         draft.has_expressions = has_defaults;
+        for sequence in sequences {
+            let made = self.add_column_sequence(env, &mut draft.table, &mut draft.names, sequence)?;
+            draft.others.push(made);
+        }
         let with_columns = create.columns.iter().flat_map(|column| column.constraints);
         let constraints: Vec<_> = with_columns.chain(create.constraints).collect();
         // Keys come first: a foreign key may refer to the table itself.
@@ -111,6 +118,7 @@ impl<A: Allocator + Copy> Session<A> {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options,
+            sequence: None,
             version: 0,
         })
     }
@@ -120,17 +128,15 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         text: &str,
+        table: &str,
         written: &ColumnDefinition<'_>,
-    ) -> Result<ColumnDef> {
+    ) -> Result<(ColumnDef, Option<ColumnSequence>)> {
         let place = crate::lexer::position(text, written.type_name.at as usize);
-        if let [name] = written.type_name.path
-            && ["serial", "serial2", "serial4", "serial8", "bigserial", "smallserial"].contains(&name.text)
-        {
-            return Err(Error::unsupported(format!("type \"{}\" is not supported yet", name.text))
-                .hint("There are no sequences yet; use integer or bigint, and give the values.")
-                .at(place));
-        }
-        let ty = self.catalog(env)?.type_of(written.type_name).map_err(|error| error.at(place))?;
+        let serial = super::sequence::serial(written.type_name);
+        let ty = match serial {
+            Some(oid) => Type::plain(oid),
+            None => self.catalog(env)?.type_of(written.type_name).map_err(|error| error.at(place))?,
+        };
         let row = table::by_oid(ty.oid);
         if row.is_none_or(|row| row.category == b'P') {
             let shown = crate::types::typmod::format_type(ty);
@@ -139,10 +145,28 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let mut made = column(written.name.text, ty);
         made.not_null = written.not_null.unwrap_or(false);
-        made.default = written.default.map(|default| default.text.trim().to_owned());
+        if let Some(default) = written.default {
+            self.set_default(env, &mut made, default.text)?;
+        }
+        let sequence = self.column_sequence(env, table, &made, serial.is_some(), written.identity)?;
+        if sequence.is_some() && written.not_null == Some(false) {
+            let message =
+                format!("conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table}\"", made.name);
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+        }
+        Ok((made, sequence))
+    }
+
+    /// Gives a column a default.
+    pub(super) fn set_default(&self, env: &Environment<'_>, column: &mut ColumnDef, text: &str) -> Result<()> {
+        let text = text.trim();
+        (column.default, column.uses) = (None, Vec::new());
         // A default of null is none.
-        made.default = made.default.filter(|default| !default.eq_ignore_ascii_case("null"));
-        Ok(made)
+        if !text.eq_ignore_ascii_case("null") {
+            let (text, uses) = super::sequence::numbered(&self.catalog(env)?, text)?;
+            (column.default, column.uses) = (Some(text), uses);
+        }
+        Ok(())
     }
 
     pub(super) fn drop_objects<O: Output>(
@@ -165,21 +189,21 @@ impl<A: Allocator + Copy> Session<A> {
             ObjectKind::Table => self.drop_tables(env, paths, if_exists, cascade, out)?,
             ObjectKind::Index => self.drop_indexes(env, paths, if_exists, out)?,
             ObjectKind::Schema => self.drop_schemas(env, paths, if_exists, cascade, out)?,
-            ObjectKind::View | ObjectKind::Sequence => self.drop_nothing(env, kind, paths, if_exists, out)?,
+            ObjectKind::Sequence => self.drop_sequences(env, paths, (if_exists, cascade), out)?,
+            ObjectKind::View => self.drop_nothing(env, paths, if_exists, out)?,
         }
         Ok(Some(Tag::Words(tag)))
     }
 
-    /// Users have no views and no sequences: none can be dropped.
+    /// Users have no views: none can be dropped.
     fn drop_nothing<O: Output>(
         &mut self,
         env: &Environment<'_>,
-        kind: ObjectKind,
         paths: &[Path<'_>],
         if_exists: bool,
         out: &mut O,
     ) -> Result<()> {
-        let word = if kind == ObjectKind::View { "view" } else { "sequence" };
+        let word = "view";
         for path in paths {
             let (schema, name) = split(path)?;
             if let Some(found) = self.catalog(env)?.find(schema, name)? {
@@ -261,6 +285,21 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<()> {
         let gone: BTreeSet<Oid> = dropped.iter().map(|table| table.oid).collect();
+        // Sequences that are dropped, or go with a column.
+        let (dropped, mut sequences): (Vec<_>, Vec<_>) =
+            dropped.iter().cloned().partition(|table| table.sequence.is_none());
+        for owned in self.owned_by(env, |owner| gone.contains(&owner.table))? {
+            if !gone.contains(&owned.oid) {
+                sequences.push(owned);
+            }
+        }
+        let what = match dropped.as_slice() {
+            [one] => format!("table {}", one.name),
+            _ => "desired object(s)".to_owned(),
+        };
+        let gone_sequences = self.drop_sequence_storage(env, &sequences, &gone, (&what, cascade), out)?;
+        self.define(env, &gone_sequences)?;
+        let dropped = dropped.as_slice();
         // Foreign keys of tables that stay.
         let mut changed: Vec<TableDef> = Vec::new();
         for table in dropped {
@@ -321,7 +360,13 @@ impl<A: Allocator + Copy> Session<A> {
         self.define(env, &changes)
     }
 
-    pub(super) fn truncate(&mut self, env: &Environment<'_>, paths: &[Path<'_>], cascade: bool) -> Result<Option<Tag>> {
+    pub(super) fn truncate(
+        &mut self,
+        env: &Environment<'_>,
+        paths: &[Path<'_>],
+        restarts: bool,
+        cascade: bool,
+    ) -> Result<Option<Tag>> {
         self.check_writes(env, "TRUNCATE TABLE")?;
         let mut tables: Vec<TableDef> = Vec::with_capacity(paths.len());
         for path in paths {
@@ -369,6 +414,9 @@ impl<A: Allocator + Copy> Session<A> {
         }
         self.define_tables(env, &mut tables.iter_mut().collect::<Vec<_>>())?;
         self.define(env, &forgotten)?;
+        if restarts {
+            self.restart_owned(env, &tables)?;
+        }
         Ok(Some(Tag::Words("TRUNCATE TABLE")))
     }
 
@@ -440,11 +488,11 @@ impl<A: Allocator + Copy> Session<A> {
                 if !cascade {
                     let message = format!("cannot drop schema {name} because other objects depend on it");
                     return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                        .detail(format!("table {name}.{} depends on schema {name}", first.name))
+                        .detail(format!("{} {name}.{} depends on schema {name}", first.word(), first.name))
                         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
                 }
                 let message = match tables.as_slice() {
-                    [one] => format!("drop cascades to table {name}.{}", one.name),
+                    [one] => format!("drop cascades to {} {name}.{}", one.word(), one.name),
                     many => format!("drop cascades to {} other objects", many.len()),
                 };
                 out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));

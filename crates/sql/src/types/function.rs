@@ -230,6 +230,7 @@ functions! {
     2077 "current_setting" [TEXT] TEXT CurrentSetting Strict Stable;
     3294 "current_setting" [TEXT BOOL] TEXT CurrentSetting Strict Stable;
     745 "current_user" [] NAME CurrentUser Strict Stable;
+    1575 "currval" [REGCLASS] INT8 CurrentValue Strict Volatile;
     1178 "date" [TIMESTAMPTZ] DATE TimestamptzToDate Strict Stable;
     2029 "date" [TIMESTAMP] DATE TimestampToDate Strict Immutable;
     6177 "date_bin" [INTERVAL TIMESTAMP TIMESTAMP] TIMESTAMP DateBinTimestamptz Strict Immutable;
@@ -341,6 +342,7 @@ functions! {
     5044 "gcd" [INT4 INT4] INT4 Int4Gcd Strict Immutable;
     5045 "gcd" [INT8 INT8] INT8 Int8Gcd Strict Immutable;
     5048 "gcd" [NUMERIC NUMERIC] NUMERIC NumericGcd Strict Immutable;
+    9050 "gearbox_sequence_state" [OID INT4] INT8 SequencePart Strict Volatile;
     3432 "gen_random_uuid" [] UUID GenerateUuid Strict Volatile;
     938 "generate_series" [TIMESTAMP TIMESTAMP INTERVAL] TIMESTAMP GenerateTimestampSeries Strict Immutable Set;
     939 "generate_series" [TIMESTAMPTZ TIMESTAMPTZ INTERVAL] TIMESTAMPTZ GenerateTimestamptzSeries Strict Stable Set;
@@ -586,6 +588,7 @@ functions! {
     1295 "justify_days" [INTERVAL] INTERVAL JustifyDays Strict Immutable;
     1175 "justify_hours" [INTERVAL] INTERVAL JustifyHours Strict Immutable;
     2711 "justify_interval" [INTERVAL] INTERVAL JustifyInterval Strict Immutable;
+    2559 "lastval" [] INT8 LastValue Strict Volatile;
     5046 "lcm" [INT4 INT4] INT4 Int4Lcm Strict Immutable;
     5047 "lcm" [INT8 INT8] INT8 Int8Lcm Strict Immutable;
     5049 "lcm" [NUMERIC NUMERIC] NUMERIC NumericLcm Strict Immutable;
@@ -645,6 +648,7 @@ functions! {
     859 "namenlike" [NAME TEXT] BOOL NotLike Strict Immutable;
     79 "nameregexeq" [NAME TEXT] BOOL Regex Strict Immutable;
     1252 "nameregexne" [NAME TEXT] BOOL NotRegex Strict Immutable;
+    1574 "nextval" [REGCLASS] INT8 NextValue Strict Volatile;
     1570 "notlike" [TEXT TEXT] BOOL NotLike Strict Immutable;
     1572 "notlike" [NAME TEXT] BOOL NotLike Strict Immutable;
     1299 "now" [] TIMESTAMPTZ Now Strict Stable;
@@ -725,6 +729,7 @@ functions! {
     2509 "pg_get_expr" [PG_NODE_TREE OID BOOL] TEXT GetExpr Strict Stable;
     1643 "pg_get_indexdef" [OID] TEXT GetIndexDefinition Strict Stable;
     2507 "pg_get_indexdef" [OID INT4 BOOL] TEXT GetIndexDefinition Strict Stable;
+    1665 "pg_get_serial_sequence" [TEXT TEXT] TEXT SerialSequence Strict Stable;
     6174 "pg_get_statisticsobjdef_columns" [OID] TEXT StatisticsColumns Strict Stable;
     1662 "pg_get_triggerdef" [OID] TEXT TriggerDefinition Strict Stable;
     2730 "pg_get_triggerdef" [OID BOOL] TEXT TriggerDefinition Strict Stable;
@@ -737,6 +742,7 @@ functions! {
     6121 "pg_relation_is_publishable" [REGCLASS] BOOL IsPublishable Strict Stable;
     2325 "pg_relation_size" [REGCLASS] INT8 RelationSize Strict Volatile;
     2332 "pg_relation_size" [REGCLASS TEXT] INT8 RelationSize Strict Volatile;
+    4032 "pg_sequence_last_value" [REGCLASS] INT8 SequenceLast Strict Volatile;
     2288 "pg_size_pretty" [INT8] TEXT SizePretty Strict Immutable;
     2626 "pg_sleep" [FLOAT8] VOID Sleep Strict Volatile;
     2079 "pg_table_is_visible" [OID] BOOL TableIsVisible Strict Stable;
@@ -811,6 +817,8 @@ functions! {
     724 "set_bit" [BYTEA INT8 INT4] BYTEA SetBit Strict Immutable;
     722 "set_byte" [BYTEA INT4 INT4] BYTEA SetByte Strict Immutable;
     2078 "set_config" [TEXT TEXT BOOL] TEXT SetConfig CalledOnNull Volatile;
+    1576 "setval" [REGCLASS INT8] INT8 SetValue Strict Volatile;
+    1765 "setval" [REGCLASS INT8 BOOL] INT8 SetValue Strict Volatile;
     3419 "sha224" [BYTEA] BYTEA Sha224 Strict Immutable;
     3420 "sha256" [BYTEA] BYTEA Sha256 Strict Immutable;
     3421 "sha384" [BYTEA] BYTEA Sha384 Strict Immutable;

@@ -226,6 +226,7 @@ ops! {
             AdvisoryLock AdvisoryLockShared AdvisoryXactLock AdvisoryXactLockShared
             TryAdvisoryLock TryAdvisoryLockShared TryAdvisoryXactLock TryAdvisoryXactLockShared
             AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll
+            NextValue CurrentValue LastValue SetValue SerialSequence SequenceLast SequencePart
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition;
         "The caller's: a function that returns a set."

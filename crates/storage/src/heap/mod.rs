@@ -9,6 +9,7 @@
 //! | [`claim`] | what stands between a writer and a version; waiting for it; following to the newest version |
 //! | [`update`](mod@update), [`delete`](mod@delete), [`lock`](mod@lock) | changing, ending, holding a row |
 //! | [`prune`] | versions that nobody sees, removed by those who pass |
+//! | [`sequence`] | the counter of a sequence, which is no row's history |
 //! | [`live`] | rows that live now, for a new index |
 //! | [`verify`] | a walk over everything that must hold |
 //!
@@ -44,6 +45,7 @@ pub mod live;
 pub mod lock;
 pub mod prune;
 pub mod scan;
+pub mod sequence;
 pub mod update;
 pub mod verify;
 
@@ -52,6 +54,7 @@ pub use command::CommandPairs;
 pub use fetch::Fetched;
 pub use lock::RowWait;
 pub use scan::{Batch, Scan};
+pub use sequence::{Advance, SequenceState};
 pub use update::Changes;
 
 use crate::page::header::{self, PageType};

@@ -78,6 +78,8 @@ kernel::shared! {
         space: WaitList,
         /// The number of this start of the server.
         epoch: AtomicU32,
+        /// The first start after the last one that ended without a word.
+        clean_since: AtomicU32,
     }
 
     /// The end of the log, as flushing sees it.
@@ -181,12 +183,18 @@ impl Wal {
         self.tail.epoch.load(Relaxed)
     }
 
+    /// The first of the starts since which every server was stopped cleanly: what they left on pages is what they knew.
+    pub fn clean_since(&self) -> u32 {
+        self.tail.clean_since.load(Relaxed)
+    }
+
     /// Puts the end of the log where recovery, or a new database, says it is. `last_block` is what the block of `end` holds
     /// before `end`. Before anything is appended.
-    pub(crate) fn open(&self, end: Lsn, last_block: &[u8], epoch: u32) {
+    pub(crate) fn open(&self, end: Lsn, last_block: &[u8], (epoch, clean_since): (u32, u32)) {
         assert!(end.0.is_multiple_of(8) && last_block.len() as u64 == end.0 % BLOCK);
         self.ring.put(end.0 - last_block.len() as u64, last_block);
         self.tail.epoch.store(epoch, Relaxed);
+        self.tail.clean_since.store(clean_since, Relaxed);
         self.tail.insert.lock().position = end.0;
         self.tail.inserted.store(end.0, Release);
         self.head.durable.store(end.0, Release);

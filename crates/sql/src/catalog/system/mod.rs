@@ -6,6 +6,7 @@
 pub mod cluster;
 mod objects;
 mod relations;
+mod sequences;
 
 pub(crate) use relations::{constraint_definition, index_definition};
 
@@ -35,7 +36,7 @@ pub(super) fn add(catalogs: &mut Catalogs) {
             let not_null = ty.ends_with('!');
             let ty = table::by_name(ty.trim_end_matches('!')).map_or(Oid::TEXT, |row| row.oid);
             let ty = Type::plain(ty);
-            columns.push(ColumnDef { name: name.to_owned(), ty, not_null, default: None, dropped: false });
+            columns.push(ColumnDef { not_null, ..ColumnDef::plain(name, ty) });
         }
     }
     finish(catalogs, head, columns);
@@ -58,6 +59,9 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_tables" => Box::new(relations::tables),
         "pg_views" => Box::new(relations::views),
         "pg_indexes" => Box::new(relations::index_list),
+        "pg_sequence" => Box::new(sequences::sequences),
+        "pg_sequences" => Box::new(sequences::shown),
+        "pg_depend" => Box::new(sequences::dependencies),
         "pg_type" => Box::new(objects::types),
         "pg_proc" => Box::new(objects::functions),
         "pg_aggregate" => Box::new(objects::aggregates),

@@ -18,6 +18,7 @@ const DEFAULT_COLLATION: Oid = Oid(100);
 pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for def in context.catalog.tables()? {
         let stored = def.kind == RelationKind::Table;
+        let has_file = matches!(def.rows, crate::catalog::definition::Rows::Stored(_));
         let options: Vec<String> = def.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let checks = def.constraints.iter().filter(|known| matches!(known.kind, ConstraintKind::Check(_))).count();
         let referring = def.constraints.iter().any(|known| matches!(known.kind, ConstraintKind::ForeignKey(_)));
@@ -29,7 +30,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 schema: def.schema,
                 owner: def.owner,
                 method: if stored { HEAP } else { Oid::NONE },
-                file: if stored { def.oid } else { Oid::NONE },
+                file: if has_file { def.oid } else { Oid::NONE },
                 has_index: !def.indexes.is_empty(),
                 kind: def.kind as u8,
                 columns: def.columns.len() as i64,
@@ -160,9 +161,9 @@ fn attribute(
         .char(ty.map_or(b'p', |row| row.storage))
         .char(0)
         .bool(column.not_null)
-        .bool(column.default.is_some())
+        .bool(column.default.is_some() && column.identity.is_none())
         .bool(false)
-        .char(0)
+        .char(column.identity.map_or(0, |identity| identity as u8))
         .char(0)
         .bool(column.dropped)
         .bool(true)
@@ -171,14 +172,28 @@ fn attribute(
         .end();
 }
 
+/// A default has no number of its own: the table's and the column's make one that is unique.
+pub(super) fn default_oid(def: &TableDef, column: usize) -> Oid {
+    Oid(def.oid.0.wrapping_mul(31).wrapping_add(column as u32))
+}
+
+/// A column's default as users see it, with the names of sequences; none of an identity column.
+fn shown_default(catalog: &Catalog<'_>, column: &crate::catalog::definition::ColumnDef) -> Option<String> {
+    let mut text = column.default.clone().filter(|_| column.identity.is_none())?;
+    for oid in &column.uses {
+        let Some(sequence) = catalog.definitions.table(*oid) else { continue };
+        let name = catalog.shown_name(sequence).replace('\'', "''");
+        text = text.replace(&format!("'{}'::regclass", oid.0), &format!("'{name}'::regclass"));
+    }
+    Some(text)
+}
+
 /// `pg_attrdef`
 pub(super) fn defaults(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for def in context.catalog.tables()? {
         for (index, column) in def.visible() {
-            if let Some(text) = &column.default {
-                // No number of its own: the table's and the column's make one that is unique.
-                let oid = Oid(def.oid.0.wrapping_mul(31).wrapping_add(index as u32));
-                rows.row().oid(oid).oid(def.oid).int(index as i64 + 1).text(text).end();
+            if let Some(text) = shown_default(context.catalog, column) {
+                rows.row().oid(default_oid(&def, index)).oid(def.oid).int(index as i64 + 1).text(&text).end();
             }
         }
     }

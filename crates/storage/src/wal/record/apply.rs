@@ -95,8 +95,7 @@ impl Record<'_> {
             | Body::FileTruncate(_)
             | Body::FileExtend(_)
             | Body::NextOid(_)
-            | Body::NextRel(_)
-            | Body::SequenceAdvance(_) => none,
+            | Body::NextRel(_) => none,
         }
     }
 

@@ -430,16 +430,6 @@ records! { 'a
         /// The next one to give out after a crash.
         next: RelId,
     }
-
-    /// Values of a sequence up to `value` may have been given out.
-    0x62 "sequence" Counter SequenceAdvance {
-        /// The sequence's object id.
-        sequence: u32,
-        /// The last value that may have been given out.
-        value: i64,
-        /// False: `value` itself is the next one to give out.
-        called: bool,
-    }
 }
 
 impl BtreeInsertChild<'_> {

@@ -143,10 +143,6 @@ fn samples() -> Vec<(Body<'static>, &'static str)> {
         (Body::FileExtend(FileExtend { rel: RelId(7), blocks: 8 }), "07000000 08000000"),
         (Body::NextOid(NextOid { next: 9 }), "09000000"),
         (Body::NextRel(NextRel { next: RelId(9) }), "09000000"),
-        (
-            Body::SequenceAdvance(SequenceAdvance { sequence: 9, value: -1, called: true }),
-            "09000000 ffffffffffffffff 01",
-        ),
     ]
 }
 
