@@ -59,6 +59,7 @@ table! {
     CONNECTION_FAILURE "08006" "connection_failure" "The connection broke.";
     PROTOCOL_VIOLATION "08P01" "protocol_violation" "The client sent bytes that are not the protocol.";
     FEATURE_NOT_SUPPORTED "0A000" "feature_not_supported" "Known SQL, not there yet.";
+    INVALID_GRANT_OPERATION "0LP01" "invalid_grant_operation" "This cannot be granted so.";
     CARDINALITY_VIOLATION "21000" "cardinality_violation" "A subquery that must give one row gave more.";
     STRING_DATA_RIGHT_TRUNCATION "22001" "string_data_right_truncation" "The text does not fit the column.";
     NUMERIC_VALUE_OUT_OF_RANGE "22003" "numeric_value_out_of_range" "The number does not fit the type.";
@@ -136,6 +137,7 @@ table! {
     INVALID_RECURSION "42P19" "invalid_recursion" "A WITH query that refers to itself where it cannot.";
     WINDOWING_ERROR "42P20" "windowing_error" "A window function or a window where there can be none.";
     WRONG_OBJECT_TYPE "42809" "wrong_object_type" "The object is of another kind.";
+    RESERVED_NAME "42939" "reserved_name" "The name is kept for the system's own use.";
     INVALID_FOREIGN_KEY "42830" "invalid_foreign_key" "The foreign key refers to no unique key.";
     INVALID_NAME "42602" "invalid_name" "The name cannot be used.";
     NAME_TOO_LONG "42622" "name_too_long" "The name is over 63 bytes.";

@@ -156,6 +156,10 @@ impl sql::session::Server for Database {
     fn alter_system(&self, id: Option<SettingId>, value: Option<&str>) -> Result<()> {
         self.settings_file.change(id, value)
     }
+
+    fn password_verifier(&self, password: &str) -> Result<String> {
+        crate::roles::verifier(password)
+    }
 }
 
 /// What ends the session says so.

@@ -15,6 +15,7 @@ use super::definition::{
     Action, ColumnDef, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, Referrer,
     RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
 };
+use super::role::{self, Membership, RoleDef};
 use crate::types::{Oid, Type};
 use base::codec::Reader;
 use base::{Error, RelId, Result, Xid};
@@ -36,6 +37,8 @@ pub enum ObjectClass {
     Schema = 2,
     /// What is known of a table's size.
     Statistics = 3,
+    /// A role.
+    Role = 4,
 }
 
 /// A row of the catalog's heap.
@@ -96,6 +99,7 @@ pub fn part(row: &[u8]) -> Result<Part<'_>> {
         Some(1) => ObjectClass::Table,
         Some(2) => ObjectClass::Schema,
         Some(3) => ObjectClass::Statistics,
+        Some(4) => ObjectClass::Role,
         _ => return Err(damaged()),
     };
     let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
@@ -445,6 +449,41 @@ pub fn statistics(image: &[u8]) -> Result<Statistics> {
     parser.end(statistics)
 }
 
+/// A role as bytes.
+pub fn role_image(role: &RoleDef) -> Vec<u8> {
+    let mut writer = Writer(Vec::with_capacity(128));
+    writer.u32(role.oid.0);
+    writer.text(&role.name);
+    writer.u8(role.flags);
+    writer.u32(role.connection_limit as u32);
+    writer.bool(role.password.is_some());
+    writer.text(role.password.as_deref().unwrap_or(""));
+    writer.bool(role.valid_until.is_some());
+    writer.u64(role.valid_until.unwrap_or(0) as u64);
+    writer.list(&role.member_of, |writer, membership| {
+        writer.u32(membership.role.0);
+        writer.u32(membership.grantor.0);
+        writer.bool(membership.admin);
+    });
+    writer.0
+}
+
+/// The role that these bytes hold.
+pub fn role(image: &[u8]) -> Result<RoleDef> {
+    let mut parser = Parser(Reader::new(image));
+    let (oid, name, flags) = (parser.oid()?, parser.text()?, parser.u8()?);
+    let connection_limit = parser.u32()? as i32;
+    let (has_password, password) = (parser.bool()?, parser.text()?);
+    let (has_end, end) = (parser.bool()?, parser.u64()? as i64);
+    let member_of =
+        parser.list(|parser| Ok(Membership { role: parser.oid()?, grantor: parser.oid()?, admin: parser.bool()? }))?;
+    if flags >> role::FLAGS != 0 {
+        return Err(damaged());
+    }
+    let (password, valid_until) = (Some(password).filter(|_| has_password), Some(end).filter(|_| has_end));
+    parser.end(RoleDef { oid, name, flags, connection_limit, password, valid_until, member_of })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -524,6 +563,14 @@ mod tests {
         let table_def = example();
         assert_eq!(table(&table_image(&table_def)).unwrap(), table_def);
         assert_eq!(schema(&schema_image("s")).unwrap(), "s");
+        let member_of = vec![Membership { role: Oid(16_500), grantor: Oid(10), admin: true }];
+        let (password, valid_until) = (Some("SCRAM".to_owned()), Some(i64::MIN));
+        let plain = RoleDef::new(Oid(16_700), "r\u{e4}");
+        for role_def in [RoleDef { password, valid_until, member_of, connection_limit: 7, ..plain.clone() }, plain] {
+            let image = role_image(&role_def);
+            assert_eq!(role(&image).unwrap(), role_def);
+            assert!((0..image.len()).all(|length| role(&image[..length]).is_err()));
+        }
         let size = Statistics { rows: u64::MAX, pages: 7 };
         assert_eq!(statistics(&statistics_image(size)).unwrap(), size);
     }

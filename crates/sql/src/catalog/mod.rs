@@ -20,6 +20,7 @@ pub mod codec;
 pub mod definition;
 pub mod lazy;
 pub mod provider;
+pub mod role;
 pub mod schema;
 pub mod store;
 pub mod system;
@@ -306,7 +307,10 @@ impl<'c> Catalog<'c> {
                 _ => Err(missing("schema", sqlstate::INVALID_SCHEMA_NAME)),
             },
             Oid::REGROLE => match parts.as_slice() {
-                [name] if name == system::cluster::SUPERUSER => Ok(schema::BOOTSTRAP_ROLE),
+                [name] => {
+                    let role = self.definitions.role_named(name);
+                    role.map(|role| role.oid).ok_or_else(|| missing("role", sqlstate::UNDEFINED_OBJECT))
+                }
                 _ => Err(missing("role", sqlstate::UNDEFINED_OBJECT)),
             },
             Oid::REGOPER | Oid::REGOPERATOR => match operator::by_name(text) {
@@ -349,7 +353,7 @@ impl<'c> Catalog<'c> {
                 format!("{}({})", row.name, types.join(","))
             }),
             Oid::REGNAMESPACE => self.schema_name(oid).map(|name| quoted_identifier(&name)),
-            Oid::REGROLE => (oid == schema::BOOTSTRAP_ROLE).then(|| system::cluster::SUPERUSER.to_owned()),
+            Oid::REGROLE => self.definitions.role(oid).map(|role| quoted_identifier(&role.name)),
             Oid::REGOPER | Oid::REGOPERATOR => operator::by_oid(oid).map(|row| row.name.to_owned()),
             _ => None,
         };

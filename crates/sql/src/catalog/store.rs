@@ -19,6 +19,7 @@
 
 use super::codec::{self, ObjectClass, Statistics};
 use super::definition::TableDef;
+use super::role::RoleDef;
 use crate::types::Oid;
 use base::{Error, RelId, Result, SessionId, sqlstate};
 use kernel::region;
@@ -154,6 +155,7 @@ pub struct Definitions {
     indexes: BTreeMap<String, Vec<(Oid, Oid, Oid)>>,
     schemas: BTreeMap<Oid, String>,
     statistics: BTreeMap<Oid, Statistics>,
+    roles: BTreeMap<Oid, Arc<RoleDef>>,
 }
 
 impl Definitions {
@@ -184,6 +186,7 @@ impl Definitions {
                 ObjectClass::Table => definitions.add(Arc::new(codec::table(&image)?)),
                 ObjectClass::Schema => drop(definitions.schemas.insert(oid, codec::schema(&image)?)),
                 ObjectClass::Statistics => drop(definitions.statistics.insert(oid, codec::statistics(&image)?)),
+                ObjectClass::Role => drop(definitions.roles.insert(oid, Arc::new(codec::role(&image)?))),
             }
         }
         Ok(definitions)
@@ -247,6 +250,16 @@ impl Definitions {
     /// The schema of that name, if a user made it.
     pub fn schema_named(&self, name: &str) -> Option<Oid> {
         self.schemas.iter().find(|schema| schema.1 == name).map(|schema| *schema.0)
+    }
+
+    /// The roles that have rows.
+    pub(super) fn stored_roles(&self) -> impl Iterator<Item = &Arc<RoleDef>> {
+        self.roles.values()
+    }
+
+    /// The role of that number, if it has a row.
+    pub(super) fn stored_role(&self, oid: Oid) -> Option<&Arc<RoleDef>> {
+        self.roles.get(&oid)
     }
 
     /// How large a table is thought to be.

@@ -5,8 +5,7 @@
 use crate::catalog::definition::Rows;
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::store::CatalogShared;
-use crate::catalog::system::cluster;
-use crate::catalog::{schema, system};
+use crate::catalog::system;
 use crate::session::SettingsView;
 use crate::types::datetime::Style;
 use crate::types::op::Op;
@@ -181,9 +180,9 @@ impl Around<'_> {
             }
             Op::TypeIsVisible => table::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
             Op::FunctionIsVisible => crate::types::function::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
-            Op::RoleName => match oid(0) {
-                schema::BOOTSTRAP_ROLE => return text(cluster::SUPERUSER),
-                other => return text(&format!("unknown (OID={other})")),
+            Op::RoleName => match self.catalog.get()?.definitions.role(oid(0)) {
+                Some(role) => return text(&role.name),
+                None => return text(&format!("unknown (OID={})", oid(0))),
             },
             Op::GetExpr => args[0],
             Op::GetIndexDefinition => return self.index_definition(args, arena),

@@ -945,6 +945,8 @@ pub enum Utility<'a> {
         /// `NOWAIT`
         nowait: bool,
     },
+    /// `CREATE ROLE` and its relatives, `GRANT` and `REVOKE` of roles
+    Role(&'a super::role::RoleStatement<'a>),
     /// A statement that PostgreSQL has and this server has not: its first words.
     Unsupported(&'a str),
 }

@@ -36,11 +36,12 @@ impl<'t, 'a> Parser<'t, 'a> {
                 let words = format!("CREATE OR REPLACE {}", word.to_uppercase());
                 self.unsupported_statement(words.trim_end())
             }
-            "view" | "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "role" | "user"
-            | "group" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
-            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "recursive" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "constraint"
-            | "trusted" | "procedural" | "default" => {
+            "role" | "user" | "group" => self.create_role(),
+            "view" | "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "extension"
+            | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation" | "conversion" | "event"
+            | "foreign" | "language" | "policy" | "publication" | "recursive" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" | "constraint" | "trusted"
+            | "procedural" | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -434,10 +435,11 @@ impl<'t, 'a> Parser<'t, 'a> {
             "schema" => ObjectKind::Schema,
             "view" => ObjectKind::View,
             "sequence" => ObjectKind::Sequence,
-            "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "role" | "user" | "group"
-            | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation" | "owned"
-            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "routine" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
+            "role" | "user" | "group" => return self.drop_role(),
+            "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized"
+            | "aggregate" | "operator" | "rule" | "cast" | "collation" | "owned" | "conversion" | "event"
+            | "foreign" | "language" | "policy" | "publication" | "routine" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }
@@ -466,10 +468,11 @@ impl<'t, 'a> Parser<'t, 'a> {
         if !self.eat(kw!("table"))? {
             let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
             return match word {
-                "database" | "role" | "user" | "group" | "schema" | "index" | "view" | "function" | "procedure"
-                | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate" | "collation"
-                | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy" | "publication"
-                | "routine" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "trigger" => {
+                "role" | "user" | "group" => self.alter_role(),
+                "database" | "schema" | "index" | "view" | "function" | "procedure" | "type" | "domain"
+                | "extension" | "materialized" | "default" | "aggregate" | "collation" | "conversion" | "event"
+                | "foreign" | "language" | "large" | "operator" | "policy" | "publication" | "routine" | "rule"
+                | "server" | "statistics" | "subscription" | "tablespace" | "text" | "trigger" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }

@@ -12,7 +12,7 @@
 //! | `cursor` | tokens, names, constants |
 //! | `expr`, `type_name` | expressions and types |
 //! | `query`, `window`, `dml` | what is planned |
-//! | `ddl`, `utility` | what is not |
+//! | `ddl`, [`role`], `utility` | what is not |
 //!
 //! Rules
 //! 1. Whatever is in the tree is acted upon. A clause that nobody would act upon is refused here, with `0A000`, if
@@ -28,6 +28,7 @@ mod ddl;
 mod dml;
 pub(crate) mod expr;
 mod query;
+pub mod role;
 mod sequence;
 mod type_name;
 mod utility;

@@ -69,8 +69,9 @@ impl<'t, 'a> Parser<'t, 'a> {
                 Utility::Checkpoint
             }
             "lock" => self.lock()?,
-            word @ ("grant" | "revoke" | "comment" | "cluster" | "reindex" | "refresh" | "listen" | "notify"
-            | "unlisten" | "call" | "do" | "import" | "security" | "reassign" | "load") => {
+            "grant" | "revoke" => self.grant()?,
+            word @ ("comment" | "cluster" | "reindex" | "refresh" | "listen" | "notify" | "unlisten" | "call"
+            | "do" | "import" | "security" | "reassign" | "load") => {
                 let name = word.to_uppercase();
                 self.skip_all()?;
                 Utility::Unsupported(self.keep(&name))

@@ -167,6 +167,9 @@ pub trait Server {
     /// Writes a value into the file of `ALTER SYSTEM` and lets the server read it; none takes it out. Without a setting all
     /// are taken out.
     fn alter_system(&self, id: Option<SettingId>, value: Option<&str>) -> Result<()>;
+
+    /// What is kept in place of a role's password; a text that is a verifier already is kept as it is.
+    fn password_verifier(&self, password: &str) -> Result<String>;
 }
 
 /// A server that cannot do anything: for tools and tests.
@@ -175,6 +178,10 @@ pub struct NoServer;
 impl Server for NoServer {
     fn alter_system(&self, _: Option<SettingId>, _: Option<&str>) -> Result<()> {
         Err(Error::unsupported("ALTER SYSTEM is not supported here"))
+    }
+
+    fn password_verifier(&self, _: &str) -> Result<String> {
+        Err(Error::unsupported("passwords are not supported here"))
     }
 }
 

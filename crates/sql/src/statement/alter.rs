@@ -9,7 +9,7 @@ use super::define::{check_own, is_taken, missing, taken};
 use super::index::storage_options;
 use super::table::constraint_named;
 use crate::catalog::definition::{ConstraintKind, Identity, SequenceOwner, TableDef};
-use crate::catalog::system::cluster;
+use crate::catalog::schema::BOOTSTRAP_ROLE;
 use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path, SequenceOptions};
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
@@ -150,7 +150,7 @@ impl<A: Allocator + Copy> Session<A> {
                     draft.table.name = name.text.to_owned();
                 }
                 AlterAction::RenameColumn(name, new) => rename_column(&mut draft.table, *name, *new)?,
-                AlterAction::Owner(name) => check_role(*name)?,
+                AlterAction::Owner(name) => self.check_owner(env, *name)?,
                 AlterAction::Unsupported(words) => return Err(super::refused(&format!("ALTER TABLE {words}"))),
             }
         }
@@ -167,6 +167,18 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         Ok(TAG)
+    }
+
+    /// May a role of that name own something? As yet one may.
+    pub(super) fn check_owner(&self, env: &Environment<'_>, name: Name<'_>) -> Result<()> {
+        match self.definitions(env, &self.work)?.role_named(name.text) {
+            Some(role) if role.oid == BOOTSTRAP_ROLE => Ok(()),
+            Some(_) => Err(super::refused("OWNER TO another role")),
+            None => {
+                let message = format!("role \"{}\" does not exist", name.text);
+                Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message))
+            }
+        }
     }
 
     /// `ALTER COLUMN … ADD GENERATED … AS IDENTITY`
@@ -454,14 +466,6 @@ fn refuse_identity(table: &TableDef, column: usize, name: Name<'_>, drops: bool)
 fn no_identity(table: &TableDef, name: Name<'_>) -> Error {
     let message = format!("column \"{}\" of relation \"{}\" is not an identity column", name.text, table.name);
     Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-}
-
-/// Is there a role of that name?
-pub(super) fn check_role(name: Name<'_>) -> Result<()> {
-    if name.text == cluster::SUPERUSER {
-        return Ok(());
-    }
-    Err(Error::statement(sqlstate::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", name.text)))
 }
 
 fn rename_column(table: &mut TableDef, name: Name<'_>, new: Name<'_>) -> Result<()> {

@@ -10,6 +10,7 @@
 //! | `create_as` | `CREATE TABLE … AS` |
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
+//! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE` |
 //!
@@ -25,6 +26,7 @@ pub mod explain;
 pub mod index;
 pub mod maintain;
 pub mod prepare;
+mod role;
 mod sequence;
 pub mod setting;
 pub mod table;
@@ -104,6 +106,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Analyze { verbose, paths } => self.analyze(env, *verbose, paths, out),
             Utility::Checkpoint => self.checkpoint(env),
             Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),
+            Utility::Role(statement) => self.role_statement(env, statement, out),
             Utility::Unsupported(words) => Err(refused(words)),
         }
     }

@@ -357,7 +357,7 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 changed.schema = schema;
             }
-            AlterSequence::Owner(name) => super::alter::check_role(*name)?,
+            AlterSequence::Owner(name) => self.check_owner(env, *name)?,
         }
         self.define_tables(env, &mut [&mut changed])?;
         Ok(TAG)

@@ -1,14 +1,15 @@
 //! The database, the roles, the settings.
 //!
-//! There is one database and, until roles can be made, one role; both are called `postgres`.
+//! There is one database; it and the role that owns it are called `postgres`.
 
-use crate::catalog::provider::{RowSink, ViewContext};
+use crate::catalog::provider::{RowBuilder, RowSink, ViewContext};
+use crate::catalog::role::{RoleDef, RoleFlag};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, DATABASE};
 use crate::types::{Datum, Oid};
 use base::Result;
 use base::settings::TABLE;
 
-/// The name of the one role.
+/// The name of the role that owns the database.
 pub const SUPERUSER: &str = "postgres";
 /// The name of the one database.
 pub const DATABASE_NAME: &str = "postgres";
@@ -44,56 +45,99 @@ pub(super) fn tablespaces(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
     Ok(())
 }
 
+/// What views show in place of a password.
+const HIDDEN: &str = "********";
+
+/// A point in time, or null.
+fn time(row: RowBuilder<'_>, at: Option<i64>) -> RowBuilder<'_> {
+    row.datum(at.map_or(Datum::Null, Datum::Int))
+}
+
 /// `pg_authid`
-pub(super) fn authids(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    rows.row()
-        .oid(BOOTSTRAP_ROLE)
-        .text(SUPERUSER)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .int(-1)
-        .nulls(2)
-        .end();
+pub(super) fn authids(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for role in context.catalog.definitions.roles() {
+        let row = rows
+            .row()
+            .oid(role.oid)
+            .text(&role.name)
+            .bool(role.has(RoleFlag::Superuser))
+            .bool(role.has(RoleFlag::Inherit))
+            .bool(role.has(RoleFlag::CreateRole))
+            .bool(role.has(RoleFlag::CreateDatabase))
+            .bool(role.has(RoleFlag::Login))
+            .bool(role.has(RoleFlag::Replication))
+            .bool(role.has(RoleFlag::BypassRowSecurity))
+            .int(role.connection_limit)
+            .maybe_text(role.password.as_deref());
+        time(row, role.valid_until).end();
+    }
     Ok(())
 }
 
 /// `pg_roles`
-pub(super) fn roles(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    rows.row()
-        .text(SUPERUSER)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .int(-1)
-        .text("********")
-        .null()
-        .bool(true)
-        .null()
-        .oid(BOOTSTRAP_ROLE)
-        .end();
+pub(super) fn roles(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for role in context.catalog.definitions.roles() {
+        let row = rows
+            .row()
+            .text(&role.name)
+            .bool(role.has(RoleFlag::Superuser))
+            .bool(role.has(RoleFlag::Inherit))
+            .bool(role.has(RoleFlag::CreateRole))
+            .bool(role.has(RoleFlag::CreateDatabase))
+            .bool(role.has(RoleFlag::Login))
+            .bool(role.has(RoleFlag::Replication))
+            .int(role.connection_limit)
+            .text(HIDDEN);
+        time(row, role.valid_until).bool(role.has(RoleFlag::BypassRowSecurity)).null().oid(role.oid).end();
+    }
     Ok(())
 }
 
 /// `pg_user`
-pub(super) fn users(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    rows.row()
-        .text(SUPERUSER)
-        .oid(BOOTSTRAP_ROLE)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .bool(true)
-        .text("********")
-        .nulls(2)
-        .end();
+pub(super) fn users(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    log_ins(context, rows, |_| Some(HIDDEN))
+}
+
+/// `pg_shadow`
+pub(super) fn shadows(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    log_ins(context, rows, |role| role.password.as_deref())
+}
+
+/// The roles that may log in.
+fn log_ins(context: &ViewContext<'_>, rows: &mut RowSink, password: impl Fn(&RoleDef) -> Option<&str>) -> Result<()> {
+    for role in context.catalog.definitions.roles().filter(|role| role.has(RoleFlag::Login)) {
+        let row = rows
+            .row()
+            .text(&role.name)
+            .oid(role.oid)
+            .bool(role.has(RoleFlag::CreateDatabase))
+            .bool(role.has(RoleFlag::Superuser))
+            .bool(role.has(RoleFlag::Replication))
+            .bool(role.has(RoleFlag::BypassRowSecurity))
+            .maybe_text(password(role));
+        time(row, role.valid_until).null().end();
+    }
+    Ok(())
+}
+
+/// `pg_group`: the roles that may not log in, with their members.
+pub(super) fn groups(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let definitions = &context.catalog.definitions;
+    for role in definitions.roles().filter(|role| !role.has(RoleFlag::Login)) {
+        let members = definitions.roles().filter(|member| member.membership(role.oid).is_some());
+        let members: Vec<Datum<'_>> = members.map(|member| Datum::Int(member.oid.0.into())).collect();
+        rows.row().text(&role.name).oid(role.oid).array(&members).end();
+    }
+    Ok(())
+}
+
+/// `pg_auth_members`
+pub(super) fn memberships(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for member in context.catalog.definitions.roles() {
+        for membership in &member.member_of {
+            rows.row().oid(membership.role).oid(member.oid).oid(membership.grantor).bool(membership.admin).end();
+        }
+    }
     Ok(())
 }
 

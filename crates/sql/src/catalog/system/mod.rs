@@ -75,6 +75,9 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_authid" => Box::new(cluster::authids),
         "pg_roles" => Box::new(cluster::roles),
         "pg_user" => Box::new(cluster::users),
+        "pg_shadow" => Box::new(cluster::shadows),
+        "pg_group" => Box::new(cluster::groups),
+        "pg_auth_members" => Box::new(cluster::memberships),
         "pg_settings" => Box::new(cluster::settings),
         _ => return None,
     })
