@@ -21,6 +21,12 @@ impl SqlState {
         SqlState([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]])
     }
 
+    /// The code of these characters: five, digits and upper-case letters.
+    pub fn parse(code: &str) -> Option<SqlState> {
+        let bytes: [u8; 5] = code.as_bytes().try_into().ok()?;
+        bytes.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).then_some(SqlState(bytes))
+    }
+
     /// The five characters.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or("XX000")
@@ -60,10 +66,13 @@ table! {
     PROTOCOL_VIOLATION "08P01" "protocol_violation" "The client sent bytes that are not the protocol.";
     FEATURE_NOT_SUPPORTED "0A000" "feature_not_supported" "Known SQL, not there yet.";
     INVALID_GRANT_OPERATION "0LP01" "invalid_grant_operation" "This cannot be granted so.";
+    STACKED_DIAGNOSTICS_WITHOUT_HANDLER "0Z002" "stacked_diagnostics_accessed_without_active_handler" "There is no error that a handler deals with.";
+    CASE_NOT_FOUND "20000" "case_not_found" "A CASE of a procedure has no branch for the value.";
     CARDINALITY_VIOLATION "21000" "cardinality_violation" "A subquery that must give one row gave more.";
     STRING_DATA_RIGHT_TRUNCATION "22001" "string_data_right_truncation" "The text does not fit the column.";
     NUMERIC_VALUE_OUT_OF_RANGE "22003" "numeric_value_out_of_range" "The number does not fit the type.";
     NULL_VALUE_NOT_ALLOWED "22004" "null_value_not_allowed" "Null where a value must be.";
+    ERROR_IN_ASSIGNMENT "22005" "error_in_assignment" "What cannot be assigned to.";
     INVALID_DATETIME_FORMAT "22007" "invalid_datetime_format" "The text is no date or time.";
     DATETIME_FIELD_OVERFLOW "22008" "datetime_field_overflow" "A date or time out of range.";
     INVALID_TIME_ZONE_DISPLACEMENT "22009" "invalid_time_zone_displacement_value" "A time zone's offset out of range.";
@@ -101,6 +110,7 @@ table! {
     IDLE_IN_TRANSACTION_SESSION_TIMEOUT "25P03" "idle_in_transaction_session_timeout" "Idle in a transaction too long.";
     INVALID_SQL_STATEMENT_NAME "26000" "invalid_sql_statement_name" "No prepared statement of that name.";
     DEPENDENT_OBJECTS_STILL_EXIST "2BP01" "dependent_objects_still_exist" "Other objects need the one that is to go.";
+    INVALID_TRANSACTION_TERMINATION "2D000" "invalid_transaction_termination" "A transaction cannot be ended here.";
     INVALID_AUTHORIZATION_SPECIFICATION "28000" "invalid_authorization_specification" "No such role, or it may not log in.";
     INVALID_PASSWORD "28P01" "invalid_password" "Wrong password.";
     INVALID_CURSOR_NAME "34000" "invalid_cursor_name" "No cursor or portal of that name.";
@@ -120,12 +130,15 @@ table! {
     UNDEFINED_FUNCTION "42883" "undefined_function" "No such function or operator.";
     UNDEFINED_TABLE "42P01" "undefined_table" "No such table.";
     UNDEFINED_PARAMETER "42P02" "undefined_parameter" "No such parameter.";
+    INVALID_CURSOR_DEFINITION "42P11" "invalid_cursor_definition" "The statement cannot have a cursor.";
+    INVALID_FUNCTION_DEFINITION "42P13" "invalid_function_definition" "Not a definition of a function or procedure.";
     UNDEFINED_OBJECT "42704" "undefined_object" "No such object.";
     DUPLICATE_COLUMN "42701" "duplicate_column" "The column is there already.";
     DUPLICATE_CURSOR "42P03" "duplicate_cursor" "The cursor or portal is there already.";
     DUPLICATE_DATABASE "42P04" "duplicate_database" "The database is there already.";
     DUPLICATE_PREPARED_STATEMENT "42P05" "duplicate_prepared_statement" "The prepared statement is there already.";
     DUPLICATE_SCHEMA "42P06" "duplicate_schema" "The schema is there already.";
+    DUPLICATE_FUNCTION "42723" "duplicate_function" "There is one with the same arguments already.";
     DUPLICATE_TABLE "42P07" "duplicate_table" "The table is there already.";
     DUPLICATE_ALIAS "42712" "duplicate_alias" "The alias is used twice.";
     DUPLICATE_OBJECT "42710" "duplicate_object" "The object is there already.";
@@ -165,6 +178,10 @@ table! {
     UNDEFINED_FILE "58P01" "undefined_file" "A file is not there.";
     CONFIG_FILE_ERROR "F0000" "config_file_error" "The configuration file cannot be used.";
     LOCK_FILE_EXISTS "F0001" "lock_file_exists" "Another server uses the data directory.";
+    RAISE_EXCEPTION "P0001" "raise_exception" "A procedure raised it.";
+    NO_DATA_FOUND "P0002" "no_data_found" "No row where there had to be one.";
+    TOO_MANY_ROWS "P0003" "too_many_rows" "More rows than one.";
+    ASSERT_FAILURE "P0004" "assert_failure" "What a procedure asserts does not hold.";
     INTERNAL_ERROR "XX000" "internal_error" "A bug.";
     DATA_CORRUPTED "XX001" "data_corrupted" "Stored data is damaged.";
     INDEX_CORRUPTED "XX002" "index_corrupted" "A stored index is damaged.";

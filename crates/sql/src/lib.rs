@@ -13,6 +13,7 @@
 //! | [`bind`] | names become columns, types, functions |
 //! | [`plan`] | compiled statements: immutable bytes |
 //! | [`exec`] | executing them |
+//! | [`procedure`] | procedures of users, and the language that they are written in |
 //! | [`session`] | a session: settings, statements, portals, transactions |
 //! | [`statement`] | statements that are not planned |
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ pub mod key;
 pub mod lexer;
 pub mod parser;
 pub mod plan;
+pub mod procedure;
 pub mod row;
 pub mod session;
 pub mod statement;

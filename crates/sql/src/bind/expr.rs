@@ -348,7 +348,7 @@ impl Binder<'_> {
         self.coerce(text, Type::plain(oid), Context::Implicit, at)
     }
 
-    fn client_parameter(&mut self, number: u32, at: u32) -> Result<Expr> {
+    pub(super) fn client_parameter(&mut self, number: u32, at: u32) -> Result<Expr> {
         let index = number.wrapping_sub(1) as usize;
         let known = self.bound.client_types.len();
         if number == 0 || number > u32::from(u16::MAX) || (index >= known && !self.new_parameters) {
@@ -367,7 +367,7 @@ impl Binder<'_> {
 
     // ---- names
 
-    fn column(&mut self, path: ast::Path<'_>, scope: &Scope<'_>, at: u32) -> Result<Expr> {
+    pub(super) fn plain_column(&mut self, path: ast::Path<'_>, scope: &Scope<'_>, at: u32) -> Result<Expr> {
         let missing = |binder: &Self, message: String| {
             Err(Error::statement(sqlstate::UNDEFINED_COLUMN, message).at(binder.position(at)))
         };
@@ -552,7 +552,9 @@ impl Binder<'_> {
                 ))
             }
         };
-        match callable.map_err(|error| error.at(self.position(at)))? {
+        let schema = before.last().map(|name| name.text);
+        let is_procedure = |error| self.catalog.no_function(schema, last.text, types.len(), error);
+        match callable.map_err(|error| is_procedure(error).at(self.position(at)))? {
             Callable::Aggregate(aggregate) if call.over.is_some() => {
                 let called = Called::Aggregate(aggregate);
                 Ok((self.window_call(call, called, arguments, scope, clause, at)?, false))

@@ -7,6 +7,7 @@
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
 //! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
+//! | [`variable`] | variables of procedures |
 //! | [`walk`], [`same`] | going over bound statements, comparing their expressions |
 //!
 //! Rules
@@ -28,6 +29,7 @@ mod recursive;
 pub mod same;
 pub mod scope;
 pub mod tree;
+pub mod variable;
 pub mod walk;
 pub mod window;
 
@@ -51,6 +53,8 @@ pub struct Binder<'b> {
     style: Style<'b>,
     arena: &'b Arena,
     bump: &'b Bump,
+    /// Variables of the procedure around the statement.
+    variables: &'b [variable::Variable],
     /// Parameters may be new; else only those with types.
     new_parameters: bool,
     bound: Bound,
@@ -91,6 +95,8 @@ pub struct Setting<'b> {
     pub client_types: &'b [Oid],
     /// Whether there may be more parameters than these.
     pub new_parameters: bool,
+    /// Variables of the procedure that the statement stands in.
+    pub variables: &'b [variable::Variable],
 }
 
 /// Why a statement was not bound.
@@ -112,6 +118,7 @@ impl<'b> Binder<'b> {
             style: setting.style,
             arena,
             bump,
+            variables: setting.variables,
             new_parameters: setting.new_parameters,
             bound: Bound {
                 client_types: setting.client_types.iter().map(known).collect(),
@@ -258,4 +265,15 @@ impl Binder<'_> {
             locking: Vec::new(),
         })
     }
+}
+
+/// The types of expressions, as arguments of a call have them.
+pub fn types_of(
+    exprs: &[crate::parser::ast::Expr<'_>],
+    setting: &Setting<'_>,
+    arena: &Arena,
+    bump: &Bump,
+) -> Result<Vec<Oid>> {
+    let mut binder = Binder::new(setting, arena, bump);
+    exprs.iter().map(|expr| Ok(binder.expr(expr, &Scope::EMPTY, expr::Clause::Execute)?.ty.oid)).collect()
 }

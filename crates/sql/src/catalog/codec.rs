@@ -16,6 +16,7 @@ use super::definition::{
     RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
 };
 use super::role::{self, Membership, RoleDef};
+use super::routine::{ParameterDef, RoutineDef};
 use crate::types::{Oid, Type};
 use base::codec::Reader;
 use base::{Error, RelId, Result, Xid};
@@ -39,6 +40,8 @@ pub enum ObjectClass {
     Statistics = 3,
     /// A role.
     Role = 4,
+    /// A procedure.
+    Routine = 5,
 }
 
 /// A row of the catalog's heap.
@@ -100,6 +103,7 @@ pub fn part(row: &[u8]) -> Result<Part<'_>> {
         Some(2) => ObjectClass::Schema,
         Some(3) => ObjectClass::Statistics,
         Some(4) => ObjectClass::Role,
+        Some(5) => ObjectClass::Routine,
         _ => return Err(damaged()),
     };
     let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
@@ -218,6 +222,47 @@ impl Parser<'_> {
     fn end<T>(self, value: T) -> Result<T> {
         if self.0.is_empty() { Ok(value) } else { Err(damaged()) }
     }
+}
+
+/// A procedure's definition as bytes.
+pub fn routine_image(routine: &RoutineDef) -> Vec<u8> {
+    let mut writer = Writer(Vec::with_capacity(256));
+    writer.u32(routine.oid.0);
+    writer.u32(routine.schema.0);
+    writer.text(&routine.name);
+    writer.u32(routine.owner.0);
+    writer.text(&routine.language);
+    writer.list(&routine.parameters, |writer, parameter| {
+        writer.u8(parameter.mode);
+        writer.text(&parameter.name);
+        writer.u32(parameter.ty.oid.0);
+        writer.u32(parameter.ty.typmod as u32);
+        writer.bool(parameter.default.is_some());
+        writer.text(parameter.default.as_deref().unwrap_or(""));
+    });
+    writer.text(&routine.body);
+    writer.0
+}
+
+/// The procedure of an image.
+pub fn routine(image: &[u8]) -> Result<RoutineDef> {
+    let mut parser = Parser(Reader::new(image));
+    let routine = RoutineDef {
+        oid: parser.oid()?,
+        schema: parser.oid()?,
+        name: parser.text()?,
+        owner: parser.oid()?,
+        language: parser.text()?,
+        parameters: parser.list(|parser| {
+            let (mode, name) = (parser.u8()?, parser.text()?);
+            let ty = Type { oid: parser.oid()?, typmod: parser.u32()? as i32 };
+            let has_default = parser.bool()?;
+            let default = Some(parser.text()?).filter(|_| has_default);
+            Ok(ParameterDef { mode, name, ty, default })
+        })?,
+        body: parser.text()?,
+    };
+    parser.end(routine)
 }
 
 /// A table's definition as bytes.

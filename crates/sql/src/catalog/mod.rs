@@ -21,6 +21,7 @@ pub mod definition;
 pub mod lazy;
 pub mod provider;
 pub mod role;
+pub mod routine;
 pub mod schema;
 pub mod store;
 pub mod system;

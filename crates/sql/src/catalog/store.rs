@@ -20,6 +20,7 @@
 use super::codec::{self, ObjectClass, Statistics};
 use super::definition::TableDef;
 use super::role::RoleDef;
+use super::routine::RoutineDef;
 use crate::types::Oid;
 use base::{Error, RelId, Result, SessionId, sqlstate};
 use kernel::region;
@@ -156,6 +157,7 @@ pub struct Definitions {
     schemas: BTreeMap<Oid, String>,
     statistics: BTreeMap<Oid, Statistics>,
     roles: BTreeMap<Oid, Arc<RoleDef>>,
+    routines: BTreeMap<Oid, Arc<RoutineDef>>,
 }
 
 impl Definitions {
@@ -185,6 +187,7 @@ impl Definitions {
             match class {
                 ObjectClass::Table => definitions.add(Arc::new(codec::table(&image)?)),
                 ObjectClass::Schema => drop(definitions.schemas.insert(oid, codec::schema(&image)?)),
+                ObjectClass::Routine => drop(definitions.routines.insert(oid, Arc::new(codec::routine(&image)?))),
                 ObjectClass::Statistics => drop(definitions.statistics.insert(oid, codec::statistics(&image)?)),
                 ObjectClass::Role => drop(definitions.roles.insert(oid, Arc::new(codec::role(&image)?))),
             }
@@ -260,6 +263,11 @@ impl Definitions {
     /// The role of that number, if it has a row.
     pub(super) fn stored_role(&self, oid: Oid) -> Option<&Arc<RoleDef>> {
         self.roles.get(&oid)
+    }
+
+    /// The procedures that users have made.
+    pub fn routines(&self) -> impl Iterator<Item = &Arc<RoutineDef>> {
+        self.routines.values()
     }
 
     /// How large a table is thought to be.

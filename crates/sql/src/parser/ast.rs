@@ -15,6 +15,7 @@
 mod alter;
 mod copy;
 
+pub use super::routine::{CreateProcedure, DoBlock, ProcedureName, ProcedureParameter};
 pub use alter::{AlterAction, AlterSequence, SequenceOptions};
 pub use copy::{Copy, CopyOption};
 
@@ -843,6 +844,19 @@ pub enum Utility<'a> {
     },
     /// `CLOSE name`; `None` for all.
     Close(Option<Name<'a>>),
+    /// `CREATE PROCEDURE`
+    CreateProcedure(&'a CreateProcedure<'a>),
+    /// `DROP PROCEDURE`
+    DropProcedure {
+        /// The procedures.
+        procedures: &'a [ProcedureName<'a>],
+        /// `IF EXISTS`
+        if_exists: bool,
+    },
+    /// `CALL`
+    Call(&'a Call<'a>),
+    /// `DO`
+    Do(DoBlock<'a>),
     /// `EXPLAIN`
     Explain {
         /// `ANALYZE`

@@ -32,16 +32,19 @@ impl<'t, 'a> Parser<'t, 'a> {
             "or" => {
                 self.next()?;
                 self.expect(kw!("replace"))?;
+                if self.is(kw!("procedure"))? {
+                    return self.create_procedure(true);
+                }
                 let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
                 let words = format!("CREATE OR REPLACE {}", word.to_uppercase());
                 self.unsupported_statement(words.trim_end())
             }
+            "procedure" => self.create_procedure(false),
             "role" | "user" | "group" => self.create_role(),
-            "view" | "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "extension"
-            | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation" | "conversion" | "event"
-            | "foreign" | "language" | "policy" | "publication" | "recursive" | "server" | "statistics"
-            | "subscription" | "tablespace" | "text" | "transform" | "access" | "constraint" | "trusted"
-            | "procedural" | "default" => {
+            "view" | "function" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized"
+            | "aggregate" | "operator" | "rule" | "cast" | "collation" | "conversion" | "event" | "foreign"
+            | "language" | "policy" | "publication" | "recursive" | "server" | "statistics" | "subscription"
+            | "tablespace" | "text" | "transform" | "access" | "constraint" | "trusted" | "procedural" | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -429,6 +432,9 @@ impl<'t, 'a> Parser<'t, 'a> {
     pub(super) fn drop_object(&mut self) -> Result<Utility<'a>> {
         self.next()?;
         let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
+        if word == "procedure" {
+            return self.drop_procedure();
+        }
         let kind = match word {
             "table" => ObjectKind::Table,
             "index" => ObjectKind::Index,
@@ -436,10 +442,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             "view" => ObjectKind::View,
             "sequence" => ObjectKind::Sequence,
             "role" | "user" | "group" => return self.drop_role(),
-            "function" | "procedure" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized"
-            | "aggregate" | "operator" | "rule" | "cast" | "collation" | "owned" | "conversion" | "event"
-            | "foreign" | "language" | "policy" | "publication" | "routine" | "server" | "statistics"
-            | "subscription" | "tablespace" | "text" | "transform" | "access" => {
+            "function" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate"
+            | "operator" | "rule" | "cast" | "collation" | "owned" | "conversion" | "event" | "foreign"
+            | "language" | "policy" | "publication" | "routine" | "server" | "statistics" | "subscription"
+            | "tablespace" | "text" | "transform" | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }

@@ -12,7 +12,7 @@
 //! | `cursor` | tokens, names, constants |
 //! | `expr`, `type_name` | expressions and types |
 //! | `query`, `window`, `dml` | what is planned |
-//! | `ddl`, [`role`], `utility` | what is not |
+//! | `ddl`, `sequence`, `routine`, [`role`], `utility` | what is not |
 //!
 //! Rules
 //! 1. Whatever is in the tree is acted upon. A clause that nobody would act upon is refused here, with `0A000`, if
@@ -29,6 +29,7 @@ mod dml;
 pub(crate) mod expr;
 mod query;
 pub mod role;
+mod routine;
 mod sequence;
 mod type_name;
 mod utility;
@@ -58,6 +59,16 @@ pub fn parse_expr<'a>(text: &str, bump: &'a Bump) -> Result<ast::Expr<'a>> {
         return Err(parser.unexpected());
     }
     Ok(expr)
+}
+
+/// Parses the name of a type.
+pub fn parse_type<'a>(text: &str, bump: &'a Bump) -> Result<ast::TypeName<'a>> {
+    let mut parser = Parser::new(text, 0, text.len(), bump);
+    let name = parser.type_name()?;
+    if !parser.is_kind(TokenKind::End)? {
+        return Err(parser.unexpected());
+    }
+    Ok(name)
 }
 
 #[cfg(test)]

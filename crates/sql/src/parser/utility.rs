@@ -70,8 +70,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             "lock" => self.lock()?,
             "grant" | "revoke" => self.grant()?,
-            word @ ("comment" | "cluster" | "reindex" | "refresh" | "listen" | "notify" | "unlisten" | "call"
-            | "do" | "import" | "security" | "reassign" | "load") => {
+            "call" => self.call_statement()?,
+            "do" => self.do_block()?,
+            word @ ("comment" | "cluster" | "reindex" | "refresh" | "listen" | "notify" | "unlisten" | "import"
+            | "security" | "reassign" | "load") => {
                 let name = word.to_uppercase();
                 self.skip_all()?;
                 Utility::Unsupported(self.keep(&name))

@@ -94,6 +94,8 @@ pub struct Database {
     pub(crate) shared: Option<CatalogShared>,
     /// Plans that sessions share; none without stored tables.
     pub(crate) cache: Option<StatementCache>,
+    /// Bodies of procedures that this process has read.
+    pub(crate) bodies: crate::procedure::kept::Bodies,
     /// Zones that sessions have set, by name: each is made once in a process.
     zones: Spin<Vec<Arc<Zone>>>,
 }
@@ -101,7 +103,15 @@ pub struct Database {
 impl Database {
     /// A database with these catalogs, without stored tables.
     pub fn new(catalogs: Catalogs, started_at: i64) -> Database {
-        Database { catalogs, started_at, relations: None, shared: None, cache: None, zones: Spin::new(Vec::new()) }
+        Database {
+            catalogs,
+            started_at,
+            relations: None,
+            shared: None,
+            cache: None,
+            bodies: crate::procedure::kept::Bodies::new(),
+            zones: Spin::new(Vec::new()),
+        }
     }
 
     /// The same with stored tables. Before the first engine.

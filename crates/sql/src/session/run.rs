@@ -8,6 +8,7 @@ use super::current::stored_tables;
 use super::output::{Column, Format, Output, Tag};
 use super::work::Work;
 use super::{Environment, Session, SettingsView};
+use crate::bind::variable::Variable;
 use crate::bind::{self, Setting, Unbound};
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::system::cluster;
@@ -44,6 +45,24 @@ pub(crate) enum Ended {
     AtEnd(u64),
     /// More rows are left than were wanted.
     Early(u64),
+}
+
+/// What an execution leaves.
+struct Executed<T> {
+    value: T,
+    random: u64,
+    requests: Vec<SettingRequest>,
+    warnings: Vec<Error>,
+}
+
+/// Rows that were collected.
+pub(crate) struct Gathered {
+    /// Those that are kept, one after another, each value with a mark for null.
+    pub(crate) rows: Vec<u8>,
+    /// How many there were, as far as anybody looked; or how many were changed.
+    pub(crate) count: u64,
+    /// The statement itself changes rows, not only one in its `WITH`.
+    pub(crate) changes: bool,
 }
 
 /// The settings that text forms depend on, as values of this process.
@@ -100,8 +119,23 @@ impl<A: Allocator + Copy> Session<A> {
         types: &[Oid],
         new_parameters: bool,
     ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
+        self.compile_among(env, text, range, slots, types, new_parameters, &[])
+    }
+
+    /// The same for a statement that may mention variables, which are parameters.
+    #[allow(clippy::too_many_arguments)]
+    fn compile_among(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        range: (usize, usize),
+        slots: &[Literal],
+        types: &[Oid],
+        new_parameters: bool,
+        variables: &[Variable],
+    ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
         loop {
-            let compiled = self.compile_once(env, text, range, slots, types, new_parameters)?;
+            let compiled = self.compile_once(env, text, range, slots, types, new_parameters, variables)?;
             if let Ok(Compiled::Plan(plan)) = &compiled {
                 let tables = stored_tables(plan);
                 self.lock_tables(env, &tables)?;
@@ -182,6 +216,7 @@ impl<A: Allocator + Copy> Session<A> {
         Some((hash_bytes(&key), key))
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn compile_once(
         &self,
         env: &Environment<'_>,
@@ -190,6 +225,7 @@ impl<A: Allocator + Copy> Session<A> {
         slots: &[Literal],
         types: &[Oid],
         new_parameters: bool,
+        variables: &[Variable],
     ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
@@ -200,7 +236,8 @@ impl<A: Allocator + Copy> Session<A> {
             if matches!(statement, Statement::Utility(_)) {
                 return Ok(Ok(Compiled::Utility));
             }
-            let setting = Setting { catalog: &catalog, text, slots, style, client_types: types, new_parameters };
+            let setting =
+                Setting { catalog: &catalog, text, slots, style, client_types: types, new_parameters, variables };
             match bind::bind(&statement, &setting, &arena, &bump) {
                 Ok((mut bound, root)) => {
                     let tree = plan::choose::choose(&mut bound, root, &catalog)?;
@@ -210,6 +247,102 @@ impl<A: Allocator + Copy> Session<A> {
                 Err(Unbound::Error(error)) => Err(error),
             }
         })
+    }
+
+    /// Compiles a statement of a procedure by way of the statement cache; none if it is not planned. Its tables are locked.
+    pub(crate) fn compile_piece(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        variables: &[Variable],
+        types: &[Oid],
+    ) -> Result<Option<Vec<u8>>> {
+        // No normalised text begins like this.
+        let mut key = b"\0piece\0".to_vec();
+        for variable in variables {
+            key.extend_from_slice(format!("{:?}", variable).as_bytes());
+        }
+        key.push(0);
+        key.extend_from_slice(text.as_bytes());
+        let key = self.cache_key(env, types, false, &key);
+        let cache = env.database.cache.as_ref().zip(key);
+        if let Some((cache, (hash, key))) = &cache
+            && let Cached::Plan(found) = cache.find(*hash, key)
+            && self.lock_found(env, cache, &found)?
+        {
+            return Ok(Some(found.plan));
+        }
+        let compiled = self.compile_among(env, text, (0, text.len()), &[], types, false, variables)?;
+        match compiled {
+            Ok(Compiled::Plan(plan)) => {
+                if let Some((cache, (hash, key))) = &cache
+                    && Plan::new(&plan).is_some_and(|plan| plan.has(flags::REUSABLE))
+                {
+                    cache.add(*hash, key, Some(&plan));
+                }
+                Ok(Some(plan))
+            }
+            Ok(Compiled::Utility) => Ok(None),
+            Err(NeedsLiterals) => {
+                Err(Error::statement(sqlstate::INTERNAL_ERROR, "a statement without slots asks for its literals"))
+            }
+        }
+    }
+
+    /// Executes a plan to its end; of its rows the first `most` are kept.
+    pub(crate) fn gather(
+        &mut self,
+        env: &Environment<'_>,
+        plan: &[u8],
+        parameters: &[Datum<'_>],
+        most: u64,
+        notices: &mut dyn FnMut(MessageLevel, &Error),
+    ) -> Result<Gathered> {
+        let plan =
+            Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        self.check_may_write(env, plan)?;
+        self.transaction.take_snapshot();
+        let mut work = self.take_work();
+        let changes = plan.has(flags::MODIFIES);
+        let done = self.execute_with(env, plan, &mut work, parameters, ("", &[]), |exec, _| {
+            let columns: Vec<(u16, Kind)> =
+                plan.columns().map(|column| (column.register, table::kind(column.ty.oid))).collect();
+            let changes_first = plan.kind() != crate::plan::StatementKind::Select;
+            let mut gathered = Gathered { rows: Vec::new(), count: 0, changes: changes_first };
+            // A query whose rows nobody wants is over when it is known whether there are any.
+            while exec.next_row()? {
+                if gathered.count < most {
+                    for &(register, kind) in &columns {
+                        blob::put_value(kind, exec.register(register), &mut gathered.rows)?;
+                    }
+                }
+                gathered.count += 1;
+                if !changes && most > 0 && gathered.count >= most {
+                    break;
+                }
+            }
+            if changes_first && !plan.has(flags::RETURNS_ROWS) {
+                gathered.count = exec.changed();
+            }
+            Ok(gathered)
+        });
+        self.work = work;
+        let executed = done?;
+        for warning in &executed.warnings {
+            notices(MessageLevel::Warning, warning);
+        }
+        self.random = executed.random;
+        self.carry_out(env, executed.requests)?;
+        Ok(executed.value)
+    }
+
+    fn check_may_write(&self, env: &Environment<'_>, plan: Plan<'_>) -> Result<()> {
+        if plan.has(flags::WRITES) && self.transaction.shown_read_only(&self.view(env)) {
+            let message =
+                format!("cannot execute {} in a read-only transaction", plan.kind().tag().trim_end_matches(" 0"));
+            return Err(Error::statement(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
+        }
+        Ok(())
     }
 
     /// Compiles a statement, with literals as slots if that is wanted and possible.
@@ -261,34 +394,32 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<(Ended, Vec<SettingRequest>)> {
         let plan =
             Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
-        if plan.has(flags::WRITES) && self.transaction.shown_read_only(&self.view(env)) {
-            let message =
-                format!("cannot execute {} in a read-only transaction", plan.kind().tag().trim_end_matches(" 0"));
-            return Err(Error::statement(sqlstate::READ_ONLY_SQL_TRANSACTION, message));
-        }
+        self.check_may_write(env, plan)?;
         self.transaction.take_snapshot();
         // The session is read while the statement changes the transaction's state.
         let mut work = self.take_work();
-        let done = self.execute_in(env, plan, &mut work, parameters, literals, formats, wanted, rest, out);
+        let done = self.execute_with(env, plan, &mut work, parameters, literals, |exec, around| {
+            give_rows(exec, plan, around, formats, wanted, rest, out)
+        });
         self.work = work;
-        let (ended, random, requests) = done?;
-        self.random = random;
-        Ok((ended, requests))
+        let executed = done?;
+        for warning in &executed.warnings {
+            out.notice(MessageLevel::Warning, warning);
+        }
+        self.random = executed.random;
+        Ok((executed.value, executed.requests))
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn execute_in<O: Output>(
+    /// Executes a plan: `pull` pulls its rows.
+    fn execute_with<T>(
         &self,
         env: &Environment<'_>,
         plan: Plan<'_>,
         work: &mut Work<A>,
         parameters: &[Datum<'_>],
         literals: (&str, &[Literal]),
-        formats: impl Fn(usize) -> Format,
-        wanted: u64,
-        rest: Option<&mut Vec<u8>>,
-        out: &mut O,
-    ) -> Result<(Ended, u64, Vec<SettingRequest>)> {
+        pull: impl FnOnce(&mut Exec<'_>, &Around<'_>) -> Result<T>,
+    ) -> Result<Executed<T>> {
         let styles = self.styles(env)?;
         let view = self.view(env);
         // What its transaction alone sees is read before the statement changes the transaction's state.
@@ -303,18 +434,20 @@ impl<A: Allocator + Copy> Session<A> {
         let snapshot = tables.as_ref().map(|tables| tables.snapshot);
         let mut exec = Exec::new(plan, &around, tables);
         bind_parameters(&mut exec, plan, parameters, literals, around.style)?;
-        let ended = give_rows(&mut exec, plan, &around, formats, wanted, rest, out);
+        let value = pull(&mut exec, &around);
         drop(exec);
         // Whatever came of it: the transaction's end gives the locks up.
         work.begun |= around.locks.get();
-        let ended = ended?;
-        for warning in around.warnings.take() {
-            out.notice(MessageLevel::Warning, &warning);
-        }
+        let value = value?;
         if let Some(snapshot) = snapshot {
             self.close_tables(env, work, snapshot, plan.has(flags::WRITES));
         }
-        Ok((ended, around.random.get(), around.requests.into_inner()))
+        Ok(Executed {
+            value,
+            random: around.random.get(),
+            requests: around.requests.into_inner(),
+            warnings: around.warnings.into_inner(),
+        })
     }
 
     /// What an execution has around it.

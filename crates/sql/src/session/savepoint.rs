@@ -123,6 +123,31 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 
+    /// Begins a level that has no name; answers how many there were. It is to be kept or undone before its statement ends.
+    pub(crate) fn begin_own_level(&mut self, env: &Environment<'_>) -> Result<usize> {
+        let levels = self.levels.len();
+        self.begin_level(env, "")?;
+        Ok(levels)
+    }
+
+    /// Ends such a level, and keeps what was done in it.
+    pub(crate) fn keep_own_level(&mut self, env: &Environment<'_>, level: usize) {
+        self.end_levels(env, level);
+    }
+
+    /// Ends such a level, and takes back what was done in it.
+    pub(crate) fn undo_own_level(&mut self, env: &Environment<'_>, level: usize) {
+        self.end_levels(env, level + 1);
+        self.take_back_innermost(env);
+        let noted = self.levels.get(level).map(|level| level.settings);
+        if let Some(noted) = noted {
+            for id in self.settings.roll_back_to(noted).iter() {
+                self.note_report(id);
+            }
+        }
+        self.end_levels(env, level);
+    }
+
     /// `ROLLBACK TO`: also ends the failure of a transaction. Errors: `3B001`.
     pub(crate) fn roll_back_to_level(&mut self, env: &Environment<'_>, name: &str) -> Result<()> {
         let at = self.level_named(name)?;

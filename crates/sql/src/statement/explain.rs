@@ -31,8 +31,15 @@ impl<A: Allocator + Copy> Session<A> {
             let catalog = self.catalog(env)?;
             kernel::fiber::on_engine_stack(|| {
                 let (arena, bump) = (Arena::new(), Bump::new());
-                let setting =
-                    Setting { catalog: &catalog, text, slots: &[], style, client_types: &[], new_parameters: true };
+                let setting = Setting {
+                    catalog: &catalog,
+                    text,
+                    slots: &[],
+                    style,
+                    client_types: &[],
+                    new_parameters: true,
+                    variables: &[],
+                };
                 match bind::bind(statement, &setting, &arena, &bump) {
                     Ok((mut bound, root)) => {
                         let tree = plan::choose::choose(&mut bound, root, &catalog)?;

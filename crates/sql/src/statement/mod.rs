@@ -11,6 +11,7 @@
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
+//! | `routine` | `CREATE PROCEDURE`, `DROP PROCEDURE`, `CALL`, `DO` |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE` |
 //!
@@ -27,6 +28,7 @@ pub mod index;
 pub mod maintain;
 pub mod prepare;
 mod role;
+mod routine;
 mod sequence;
 pub mod setting;
 pub mod table;
@@ -107,6 +109,10 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Checkpoint => self.checkpoint(env),
             Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),
             Utility::Role(statement) => self.role_statement(env, statement, out),
+            Utility::CreateProcedure(create) => self.create_procedure(env, create),
+            Utility::DropProcedure { procedures, if_exists } => self.drop_procedures(env, procedures, *if_exists, out),
+            Utility::Call(call) => self.call_statement(env, text, call, out),
+            Utility::Do(block) => self.do_statement(env, block, out),
             Utility::Unsupported(words) => Err(refused(words)),
         }
     }
@@ -130,10 +136,8 @@ impl<A: Allocator + Copy> Session<A> {
             }
             Utility::Execute { name, .. } => self.describe_execute(name.text, out),
             Utility::Fetch { name, discard: false, .. } => self.describe_cursor(name.text, out),
-            _ => {
-                let _ = env;
-                Ok(false)
-            }
+            Utility::Call(call) => self.describe_call(env, text, call, out),
+            _ => Ok(false),
         }
     }
 }

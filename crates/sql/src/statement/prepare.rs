@@ -90,8 +90,15 @@ impl<A: Allocator + Copy> Session<A> {
         let catalog = self.catalog(env)?;
         let plan = kernel::fiber::on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
-            let setting =
-                Setting { catalog: &catalog, text, slots: &[], style, client_types: &[], new_parameters: false };
+            let setting = Setting {
+                catalog: &catalog,
+                text,
+                slots: &[],
+                style,
+                client_types: &[],
+                new_parameters: false,
+                variables: &[],
+            };
             let (mut bound, root) = bind::bind_values(arguments, types, &setting, &arena, &bump)?;
             let tree = plan::choose::choose(&mut bound, root, &catalog)?;
             plan::encode::encode(&bound, &tree)

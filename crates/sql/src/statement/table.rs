@@ -479,6 +479,21 @@ impl<A: Allocator + Copy> Session<A> {
                 let definitions = self.definitions(env, &self.work)?;
                 definitions.tables().filter(|table| table.schema == oid).map(|table| table.oid).collect()
             };
+            let routines: Vec<_> = {
+                let definitions = self.definitions(env, &self.work)?;
+                definitions.routines().filter(|routine| routine.schema == oid).cloned().collect()
+            };
+            if let Some(first) = routines.first()
+                && !cascade
+            {
+                let message = format!("cannot drop schema {name} because other objects depend on it");
+                return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .detail(format!("function {name}.{} depends on schema {name}", first.shown()))
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            for routine in routines {
+                self.define(env, &[Change { class: ObjectClass::Routine, oid: routine.oid, image: None }])?;
+            }
             let mut tables = Vec::with_capacity(inside.len());
             for table in inside {
                 self.lock_relation(env, table.0, LockMode::AccessExclusive, true)?;

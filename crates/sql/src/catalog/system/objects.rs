@@ -1,12 +1,14 @@
 //! Types, functions, operators, casts: the tables of [`types`](crate::types) as PostgreSQL's catalogs.
 
 use crate::catalog::provider::{RowSink, ViewContext};
+use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{BOOTSTRAP_ROLE, PG_CATALOG};
 use crate::types::cast::Method;
 use crate::types::{Datum, Oid, aggregate, cast, function, operator, table, window};
 use base::Result;
 
 const INTERNAL_LANGUAGE: Oid = Oid(12);
+const PLPGSQL_LANGUAGE: Oid = Oid(13_563);
 
 /// `pg_type`
 pub(super) fn types(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
@@ -86,7 +88,7 @@ fn routine(rows: &mut RowSink, routine: &Routine) {
 }
 
 /// `pg_proc`
-pub(super) fn functions(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+pub(super) fn functions(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let mut last = None;
     for row in function::TABLE {
         // A function has a row for each count of arguments; the first one has them all.
@@ -137,7 +139,49 @@ pub(super) fn functions(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
             },
         );
     }
+    context.catalog.definitions.routines().for_each(|known| procedure(rows, known));
     Ok(())
+}
+
+/// The row of a procedure of a user.
+fn procedure(rows: &mut RowSink, known: &RoutineDef) {
+    let oid = |oid: Oid| Datum::Int(oid.0.into());
+    let inputs: Vec<Datum<'_>> = known.inputs().into_iter().map(oid).collect();
+    let parameters = known.parameters.iter();
+    let (has_outputs, has_names) = (
+        parameters.clone().any(|parameter| parameter.mode != b'i'),
+        parameters.clone().any(|parameter| !parameter.name.is_empty()),
+    );
+    let types: Vec<Datum<'_>> = parameters.clone().map(|parameter| oid(parameter.ty.oid)).collect();
+    let modes: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::Int(parameter.mode.into())).collect();
+    let names: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::text(&parameter.name)).collect();
+    let defaults: Vec<&str> = parameters.filter_map(|parameter| parameter.default.as_deref()).collect();
+    let row = rows
+        .row()
+        .oid(known.oid)
+        .text(&known.name)
+        .oid(known.schema)
+        .oid(known.owner)
+        .oid(PLPGSQL_LANGUAGE)
+        .float(100.0)
+        .float(0.0)
+        .oid(Oid::NONE)
+        .int(0)
+        .char(b'p')
+        .bool(false)
+        .bool(false)
+        .bool(false)
+        .bool(false)
+        .char(b'v')
+        .char(b'u')
+        .int(inputs.len() as i64)
+        .int(defaults.len() as i64)
+        .oid(if has_outputs { Oid::RECORD } else { Oid::VOID })
+        .array(&inputs);
+    let row = if has_outputs { row.array(&types).array(&modes) } else { row.nulls(2) };
+    let row = if has_names { row.array(&names) } else { row.null() };
+    let row = if defaults.is_empty() { row.null() } else { row.text(&defaults.join(", ")) };
+    row.null().text(&known.body).nulls(4).end();
 }
 
 /// `pg_aggregate`
@@ -199,13 +243,13 @@ pub(super) fn access_methods(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<
 
 /// `pg_language`
 pub(super) fn languages(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    for (oid, name) in [(INTERNAL_LANGUAGE, "internal"), (Oid(14), "sql")] {
+    for (oid, name) in [(INTERNAL_LANGUAGE, "internal"), (Oid(14), "sql"), (PLPGSQL_LANGUAGE, "plpgsql")] {
         rows.row()
             .oid(oid)
             .text(name)
             .oid(BOOTSTRAP_ROLE)
-            .bool(false)
-            .bool(name == "sql")
+            .bool(name == "plpgsql")
+            .bool(name != "internal")
             .oid(Oid::NONE)
             .oid(Oid::NONE)
             .oid(Oid::NONE)

@@ -1,0 +1,308 @@
+//! A body that was read.
+//!
+//! Rules
+//! 1. Variables have numbers that are unique in a body; blocks only decide which of them a piece can see.
+//! 2. A tree holds texts, no plans and nothing of a call: any number of calls use one at once.
+
+/// A body.
+#[derive(Debug)]
+pub struct Body {
+    /// All variables, `found` first, then the arguments.
+    pub variables: Vec<Variable>,
+    /// How many pieces there are.
+    pub pieces: u32,
+    /// The outermost block.
+    pub block: Block,
+}
+
+/// A variable.
+#[derive(Debug)]
+pub struct Variable {
+    /// The label of its block.
+    pub label: String,
+    /// Its name.
+    pub name: String,
+    /// What its type is.
+    pub ty: TypeText,
+    /// It keeps its first value.
+    pub constant: bool,
+    /// Null is no value of it.
+    pub not_null: bool,
+}
+
+/// A type as it was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TypeText {
+    /// `integer`, `numeric(10, 2)`
+    Named(String),
+    /// `table.column%TYPE`
+    Column(Vec<String>),
+    /// `table%ROWTYPE`
+    Row(Vec<String>),
+    /// `variable%TYPE`
+    Like(u32),
+    /// `RECORD`
+    Record,
+    /// That of the first value that it is given.
+    Value,
+}
+
+/// An expression or an SQL statement.
+#[derive(Debug)]
+pub struct Piece {
+    /// A whole statement: `SELECT` stands before an expression.
+    pub text: String,
+    /// Its number in the body.
+    pub number: u32,
+    /// The variables that it may mention, those of inner blocks first.
+    pub variables: Vec<u32>,
+}
+
+/// Where a value goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The variable.
+    pub variable: u32,
+    /// The field of a record.
+    pub field: Option<String>,
+}
+
+/// A block.
+#[derive(Debug)]
+pub struct Block {
+    /// Its label.
+    pub label: Option<String>,
+    /// The variables that it makes, with their first values.
+    pub declared: Vec<(u32, Option<Piece>)>,
+    /// Its statements.
+    pub body: Vec<Statement>,
+    /// What it does about errors; none without `EXCEPTION`.
+    pub handlers: Vec<Handler>,
+    /// `sqlstate` and `sqlerrm` in its handlers.
+    pub error_variables: (u32, u32),
+}
+
+/// A `WHEN` of `EXCEPTION`.
+#[derive(Debug)]
+pub struct Handler {
+    /// Codes of five characters, those that end with `000` for their class; `OTHERS` is empty.
+    pub conditions: Vec<String>,
+    /// What is done.
+    pub body: Vec<Statement>,
+}
+
+/// A statement and the line that it begins in.
+#[derive(Debug)]
+pub struct Statement {
+    /// The line.
+    pub line: u32,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Where a query's rows come from.
+#[derive(Debug)]
+pub enum Source {
+    /// A statement in the body.
+    Piece(Piece),
+    /// `EXECUTE text USING values`
+    Text(Piece, Vec<Piece>),
+}
+
+/// Where a statement's row goes.
+#[derive(Debug)]
+pub struct Into {
+    /// The variables, one for each column, or a record.
+    pub targets: Vec<Target>,
+    /// There has to be one row.
+    pub strict: bool,
+}
+
+/// A level of `RAISE`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Level {
+    Debug,
+    Log,
+    Info,
+    Notice,
+    Warning,
+    Exception,
+}
+
+/// An option of `RAISE … USING`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum RaiseOption {
+    Message,
+    Detail,
+    Hint,
+    Code,
+}
+
+/// `RAISE`
+#[derive(Debug)]
+pub struct Raise {
+    /// Its level.
+    pub level: Level,
+    /// The message, with `%` for each argument.
+    pub format: Option<String>,
+    /// The arguments.
+    pub arguments: Vec<Piece>,
+    /// A condition in the message's place.
+    pub condition: Option<String>,
+    /// `USING`
+    pub options: Vec<(RaiseOption, Piece)>,
+}
+
+/// What `GET DIAGNOSTICS` can get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Item {
+    RowCount,
+    State,
+    Message,
+    Detail,
+    Hint,
+    Context,
+    /// Of an error that says nothing of it.
+    Nothing,
+}
+
+/// What a statement is.
+#[derive(Debug)]
+pub enum Kind {
+    /// A block in a block.
+    Block(Block),
+    /// `target := value`
+    Assign(Target, Piece),
+    /// `IF`, `CASE`: the first that is true.
+    If {
+        /// `CASE`: the variable that holds what is compared, and its value.
+        value: Option<(u32, Piece)>,
+        /// Conditions, and what is done.
+        arms: Vec<(Piece, Vec<Statement>)>,
+        /// `ELSE`; a `CASE` without one fails.
+        otherwise: Option<Vec<Statement>>,
+        /// It is a `CASE`.
+        is_case: bool,
+    },
+    /// `LOOP`, `WHILE`
+    Loop {
+        /// Its label.
+        label: Option<String>,
+        /// `WHILE`
+        condition: Option<Piece>,
+        /// What is repeated.
+        body: Vec<Statement>,
+    },
+    /// `FOR i IN a..b`
+    Count {
+        /// Its label.
+        label: Option<String>,
+        /// `i`
+        variable: u32,
+        /// Where it begins and ends.
+        bounds: (Piece, Piece),
+        /// `BY`
+        step: Option<Piece>,
+        /// `REVERSE`
+        reverse: bool,
+        /// What is repeated.
+        body: Vec<Statement>,
+    },
+    /// `FOR row IN query`
+    Rows {
+        /// Its label.
+        label: Option<String>,
+        /// What a row is put into.
+        into: Into,
+        /// The query.
+        source: Source,
+        /// What is repeated.
+        body: Vec<Statement>,
+    },
+    /// `FOREACH x IN ARRAY a`
+    Elements {
+        /// Its label.
+        label: Option<String>,
+        /// `x`
+        target: Target,
+        /// The array.
+        array: Piece,
+        /// What is repeated.
+        body: Vec<Statement>,
+    },
+    /// `EXIT`, `CONTINUE`
+    Leave {
+        /// The loop, or block; the innermost loop without one.
+        label: Option<String>,
+        /// `CONTINUE`
+        again: bool,
+        /// `WHEN`
+        when: Option<Piece>,
+    },
+    /// `RETURN`
+    Return,
+    /// An SQL statement.
+    Sql(Piece, Option<Into>),
+    /// `PERFORM`
+    Perform(Piece),
+    /// `EXECUTE`
+    Execute {
+        /// The statement's text.
+        text: Piece,
+        /// Where its row goes.
+        into: Option<Into>,
+        /// The values of its parameters.
+        using: Vec<Piece>,
+    },
+    /// `RAISE`
+    Raise(Raise),
+    /// `ASSERT`
+    Assert(Piece, Option<Piece>),
+    /// `GET DIAGNOSTICS`
+    Diagnostics(bool, Vec<(Target, Item)>),
+    /// `NULL`
+    Null,
+    /// `COMMIT`, `ROLLBACK`
+    End {
+        /// `COMMIT`
+        commit: bool,
+        /// `AND CHAIN`
+        chain: bool,
+    },
+    /// `CALL`: where its results go, if they are variables.
+    Call(Piece),
+}
+
+impl Kind {
+    /// What the context of an error calls it.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Kind::Block(_) => "statement block",
+            Kind::Assign(..) => "assignment",
+            Kind::If { is_case: true, .. } => "CASE",
+            Kind::If { .. } => "IF",
+            Kind::Loop { condition: None, .. } => "LOOP",
+            Kind::Loop { .. } => "WHILE",
+            Kind::Count { .. } => "FOR with integer loop variable",
+            Kind::Rows { source: Source::Piece(_), .. } => "FOR over SELECT rows",
+            Kind::Rows { .. } => "FOR over EXECUTE statement",
+            Kind::Elements { .. } => "FOREACH over array",
+            Kind::Leave { again: true, .. } => "CONTINUE",
+            Kind::Leave { .. } => "EXIT",
+            Kind::Return => "RETURN",
+            Kind::Sql(..) => "SQL statement",
+            Kind::Perform(_) => "PERFORM",
+            Kind::Execute { .. } => "EXECUTE",
+            Kind::Raise(_) => "RAISE",
+            Kind::Assert(..) => "ASSERT",
+            Kind::Diagnostics(..) => "GET DIAGNOSTICS",
+            Kind::Null => "NULL",
+            Kind::End { commit: true, .. } => "COMMIT",
+            Kind::End { .. } => "ROLLBACK",
+            Kind::Call(_) => "CALL",
+        }
+    }
+}
