@@ -26,7 +26,7 @@ bugs! {
     "reaper.early_reuse" "memory of the dead is given back while the disk still writes from it or reads into it";
     "wal.skip_flush" "a commit is acknowledged before the log is flushed";
     "wal.unlogged_change" "a page change has no log record";
-    "storage.sequence_exact" "a sequence forgets, when the server was killed, what it gave out";
+    "sql.sequence_forgotten" "a sequence forgets, when the server was killed, what it gave out";
     "wal.visible_early" "a commit is visible before it is durable";
     "lock.fast_unseen" "who locks a table without the lock table does not look for somebody who wants it for himself";
     "lock.fast_untold" "who gives such a lock up does not tell those who wait for it";

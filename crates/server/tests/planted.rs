@@ -24,7 +24,7 @@ const ROUNDS: u32 = 20;
 
 type Load = fn(u64, Options, u32) -> Result<Report, Box<Failure>>;
 
-const BUGS: [(&str, Load, Trouble); 8] = [
+const BUGS: [(&str, Load, Trouble); 9] = [
     ("sql.kept_plan", keys::run, Trouble::None),
     ("sql.kept_definitions", keys::run, Trouble::None),
     ("sql.early_answer", bank::run, Trouble::Cuts),
@@ -33,6 +33,7 @@ const BUGS: [(&str, Load, Trouble); 8] = [
     ("sql.lost_row", keys::run, Trouble::None),
     ("sql.savepoint_kept", keys::run, Trouble::None),
     ("sql.child_unlogged", keys::run, Trouble::Cuts),
+    ("sql.sequence_forgotten", keys::run, Trouble::Cuts),
 ];
 
 #[test]

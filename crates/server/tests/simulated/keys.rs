@@ -6,6 +6,7 @@
 //! | all clients with rows of all | write a value that nobody else writes, or read | one order that explains what everybody saw ([`testkit::register`]) |
 //! | anybody, in one snapshot | reads the table by its primary key, by its second index, and by a scan | three times the same |
 //! | a client with a table of its own | makes it anew with its columns in another order, with and without an index | its rows under the names of their columns |
+//! | all clients with a sequence of all | put what it gives into a table, one a row | no value twice |
 //! | all clients with a table of all | make, fill, empty and drop it | rows that somebody put there |
 //!
 //! Rules
@@ -32,6 +33,11 @@ const SHARED_USED: i64 = 2;
 
 const TABLE: &str = "create table kv (k int primary key, v int not null, c int not null, filler text)";
 const INDEX: &str = "create index kv_v on kv (v)";
+
+const SEQUENCE: &str = "create sequence draw";
+const DRAWN: &str = "create table drawn (v bigint primary key)";
+/// As many values are taken one after the other.
+const DRAWS: usize = 4;
 
 /// A row of a client's own: value and count.
 type State = BTreeMap<i64, (i64, i64)>;
@@ -187,7 +193,7 @@ fn work(conn: &mut SimConn, me: u32, rounds: u32, world: Shared) {
     let world = client.world.clone();
     wait_until(&mut client.wire, || world.borrow().is_made);
     for round in 0..rounds {
-        match client.wire.below(20) {
+        match client.wire.below(21) {
             0..6 => client.own(i64::from(round)),
             6..9 => client.block(i64::from(round)),
             9..13 => client.register(),
@@ -196,6 +202,7 @@ fn work(conn: &mut SimConn, me: u32, rounds: u32, world: Shared) {
             16 => client.table_of_all(),
             17 => client.maintain(),
             18 => client.second_index(),
+            19 => client.draw(),
             _ => match client.wire.below(3) {
                 0 => client.wire.leave(true),
                 1 => client.wire.leave(false),
@@ -234,8 +241,27 @@ impl Client<'_> {
     fn prepare(&mut self) {
         self.insist(TABLE, &["42P07"]);
         self.insist(INDEX, &["42P07"]);
+        self.insist(SEQUENCE, &["42P07"]);
+        self.insist(DRAWN, &["42P07"]);
         for key in SHARED..SHARED + SHARED_USED {
             self.insist(&format!("insert into kv values ({key}, 0, 0) on conflict do nothing"), &[]);
+        }
+    }
+
+    // ---- a sequence of all
+
+    /// Takes values, each of which nobody has had whose transaction is committed.
+    fn draw(&mut self) {
+        for _ in 0..DRAWS {
+            let how = self.any();
+            match self.wire.run(how, "insert into drawn values (nextval('draw'))", &[]) {
+                Ok(reply) => match reply.code() {
+                    None => {}
+                    Some(code) if is_transient(code) => {}
+                    Some(_) => panic!("a value of a sequence: {:?}", reply.error),
+                },
+                Err(Lost) => return,
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //!  a role's image has its own memberships in it: `a` being a member of `b` is written in `a`
 //! ```
 //!
-//! PostgreSQL's predefined roles, and the one that owns the database, are compiled in ([`builtin`]). One of them has a row once it has
+//! PostgreSQL's predefined roles, and the one that owns the database, are compiled in (`builtin`). One of them has a row once it has
 //! become a member of another role; the row then counts.
 //!
 //! Rules

@@ -25,7 +25,7 @@
 //! 1. An interpreter lives within one request, in ordinary memory. Nothing of it is in the session, so nothing has to move with it.
 //! 2. It stands beside executions, never inside one: each statement of a body is executed to its end before the next begins. What a
 //!    statement changed, the next one sees; at READ COMMITTED each has a snapshot of its own.
-//! 3. A block with `EXCEPTION` is a level of the transaction ([`crate::session::savepoint`]): it ends with the block, or is taken back.
+//! 3. A block with `EXCEPTION` is a level of the transaction (`session::savepoint`): it ends with the block, or is taken back.
 //! 4. A loop looks for interrupts at each turn and gives the engine up when its time slice is over.
 //! 5. Bodies in bodies, and calls in calls, are counted and refused with `54001` before the stack is at its end.
 

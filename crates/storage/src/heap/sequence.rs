@@ -77,7 +77,7 @@ impl SequenceState {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| row[at + byte]));
         let epoch = word(16) as u32;
         let state = SequenceState { last: word(0) as i64, logged: word(8) as i64, called: row[20] != 0 };
-        let exact = epoch >= clean_since || kernel::fault::planted("storage.sequence_exact");
+        let exact = epoch >= clean_since || kernel::fault::planted("sql.sequence_forgotten");
         Ok(if exact { state } else { state.in_the_log() })
     }
 }
