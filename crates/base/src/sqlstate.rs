@@ -148,6 +148,7 @@ table! {
     INVALID_TABLE_DEFINITION "42P16" "invalid_table_definition" "The table cannot be defined so.";
     INDETERMINATE_DATATYPE "42P18" "indeterminate_datatype" "The parameter's type cannot be told.";
     INVALID_RECURSION "42P19" "invalid_recursion" "A WITH query that refers to itself where it cannot.";
+    INVALID_OBJECT_DEFINITION "42P17" "invalid_object_definition" "What is defined cannot be so.";
     WINDOWING_ERROR "42P20" "windowing_error" "A window function or a window where there can be none.";
     WRONG_OBJECT_TYPE "42809" "wrong_object_type" "The object is of another kind.";
     RESERVED_NAME "42939" "reserved_name" "The name is kept for the system's own use.";

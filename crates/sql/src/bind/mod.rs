@@ -5,6 +5,7 @@
 //! | [`tree`] | the bound statement |
 //! | [`scope`] | where names are looked up |
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
+//! | `generated` | values of generated columns |
 //! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
 //! | [`variable`] | variables of procedures |
@@ -19,6 +20,7 @@
 pub mod coerce;
 pub mod expr;
 pub mod from;
+mod generated;
 pub mod grouping;
 mod grouping_sets;
 pub mod modify;

@@ -46,6 +46,7 @@ impl Binder<'_> {
                 None => self.insert_query(source, &columns, &table, insert)?,
             },
         };
+        let query = self.generate(query, &table)?;
         let new = self.row_relation(relation, &table)?;
         let values = columns_to_targets(&table);
         let checks = self.checks(&table, new)?;
@@ -74,7 +75,9 @@ impl Binder<'_> {
             let bound = self.expr(condition, &scope, Clause::Where)?;
             conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
         }
-        let assigned = self.assignments(update.assignments, &table, &scope)?;
+        let subplans = self.bound.subplans.len();
+        let mut assigned = self.assignments(update.assignments, &table, &scope)?;
+        self.generate_assigned(&mut assigned, &table, relation, subplans)?;
         let mut targets = Vec::with_capacity(table.columns.len() + 1);
         for (index, column) in table.visible() {
             let new = assigned.iter().find(|(assigned, _)| *assigned == index).map(|(_, value)| value.clone());
@@ -325,7 +328,7 @@ impl Binder<'_> {
         self.plain_query(Body::Select(select), targets)
     }
 
-    fn plain_query(&mut self, body: Body, targets: Vec<Target>) -> Result<Query> {
+    pub(super) fn plain_query(&mut self, body: Body, targets: Vec<Target>) -> Result<Query> {
         let columns = targets.iter().map(|target| (target.name.clone(), target.expr.ty)).collect();
         let output = self.relation(Relation { name: String::new(), columns, source: Source::Computed }, 0)?;
         let visible = targets.len();
@@ -346,7 +349,7 @@ impl Binder<'_> {
     }
 
     /// A value for a column.
-    fn assign(&mut self, value: Expr, table: &TableDef, column: usize, at: u32) -> Result<Expr> {
+    pub(super) fn assign(&mut self, value: Expr, table: &TableDef, column: usize, at: u32) -> Result<Expr> {
         let definition = &table.columns[column];
         match self.try_coerce(value, definition.ty, Context::Assignment, at)? {
             Ok(value) => Ok(value),
@@ -367,7 +370,7 @@ impl Binder<'_> {
     /// The default of a column: null if it has none.
     pub(super) fn default(&mut self, table: &TableDef, column: usize) -> Result<Expr> {
         let definition = &table.columns[column];
-        let Some(text) = &definition.default else {
+        let Some(text) = definition.default.as_ref().filter(|_| !definition.generated) else {
             return Ok(Expr::constant(Constant::Null, definition.ty));
         };
         self.stored(text, |binder, expr| {
@@ -377,7 +380,11 @@ impl Binder<'_> {
     }
 
     /// Binds an expression that is stored with a table.
-    fn stored<T>(&mut self, text: &str, bind: impl FnOnce(&mut Self, &ast::Expr<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn stored<T>(
+        &mut self,
+        text: &str,
+        bind: impl FnOnce(&mut Self, &ast::Expr<'_>) -> Result<T>,
+    ) -> Result<T> {
         let text = self.bump.alloc_str(text);
         let expr = parser::parse_expr(text, self.bump)?;
         // The stored text has no slots, and places in it mean nothing to the user.
@@ -449,6 +456,7 @@ impl Binder<'_> {
                     return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)));
                 }
                 let value = match value.kind {
+                    ast::ExprKind::Default if table.columns[column].generated => continue,
                     ast::ExprKind::Default => self.default(table, column)?,
                     _ => {
                         if definition_is_always(table, column) {
@@ -503,7 +511,7 @@ impl Binder<'_> {
     }
 
     /// Does a subplan from that number on call a function whose result may change at every call?
-    fn is_volatile(&mut self, first: usize) -> Result<bool> {
+    pub(super) fn is_volatile(&mut self, first: usize) -> Result<bool> {
         let mut volatile = false;
         for number in first..self.bound.subplans.len() {
             self.in_subquery(number as u16, &mut |_, expr| {
@@ -542,7 +550,9 @@ impl Binder<'_> {
         offers.columns.clear();
         namespace.append(offers)?;
         let scope = Scope { namespace: &namespace, parent: None };
-        let assigned = self.assignments(assignments, table, &scope)?;
+        let subplans = self.bound.subplans.len();
+        let mut assigned = self.assignments(assignments, table, &scope)?;
+        self.generate_assigned(&mut assigned, table, relation, subplans)?;
         let update = assigned.into_iter().map(|(column, value)| (column as u16, value)).collect();
         let mut filter = Vec::new();
         if let Some(condition) = conflict.filter {
@@ -617,12 +627,18 @@ fn columns_to_targets(table: &TableDef) -> Vec<Option<u16>> {
 }
 
 fn definition_is_always(table: &TableDef, column: usize) -> bool {
-    table.columns[column].identity == Some(Identity::Always)
+    table.columns[column].identity == Some(Identity::Always) || table.columns[column].generated
 }
 
 /// Does an `INSERT` take the value that it gives for a column? Not if its sequence's is wanted in any case.
 fn takes_value(table: &TableDef, column: usize, overriding: Option<Overriding>) -> Result<bool> {
     let definition = &table.columns[column];
+    if definition.generated {
+        let name = &definition.name;
+        let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+        return Err(Error::statement(sqlstate::GENERATED_ALWAYS, message)
+            .detail(format!("Column \"{name}\" is a generated column.")));
+    }
     match (definition.identity, overriding) {
         (Some(_), Some(Overriding::User)) => Ok(false),
         (Some(Identity::Always), None) => {
@@ -639,6 +655,9 @@ fn takes_value(table: &TableDef, column: usize, overriding: Option<Overriding>) 
 fn only_default(table: &TableDef, column: usize) -> Error {
     let name = &table.columns[column].name;
     let message = format!("column \"{name}\" can only be updated to DEFAULT");
-    Error::statement(sqlstate::GENERATED_ALWAYS, message)
-        .detail(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
+    let error = Error::statement(sqlstate::GENERATED_ALWAYS, message);
+    error.detail(match table.columns[column].generated {
+        true => format!("Column \"{name}\" is a generated column."),
+        false => format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."),
+    })
 }

@@ -63,6 +63,7 @@ impl Clause {
             Clause::Returning => "window functions are not allowed in RETURNING",
             Clause::Check => "window functions are not allowed in check constraints",
             Clause::Default => "window functions are not allowed in DEFAULT expressions",
+            Clause::Generation => "window functions are not allowed in column generation expressions",
             Clause::Argument | Clause::Execute => "window functions are not allowed in EXECUTE parameters",
             Clause::Filter => "window functions are not allowed in FILTER",
             Clause::WindowArgument => "window function calls cannot be nested",

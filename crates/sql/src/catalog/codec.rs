@@ -12,7 +12,7 @@
 //! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 
 use super::definition::{
-    Action, ColumnDef, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, Referrer,
+    Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, Referrer,
     RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
 };
 use super::role::{self, Membership, RoleDef};
@@ -42,6 +42,8 @@ pub enum ObjectClass {
     Role = 4,
     /// A procedure.
     Routine = 5,
+    /// What was said of something that is no table.
+    Comment = 8,
 }
 
 /// A row of the catalog's heap.
@@ -104,6 +106,7 @@ pub fn part(row: &[u8]) -> Result<Part<'_>> {
         Some(3) => ObjectClass::Statistics,
         Some(4) => ObjectClass::Role,
         Some(5) => ObjectClass::Routine,
+        Some(8) => ObjectClass::Comment,
         _ => return Err(damaged()),
     };
     let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
@@ -285,6 +288,7 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
         writer.bool(column.default.is_some());
         writer.text(column.default.as_deref().unwrap_or(""));
         writer.list(&column.uses, |writer, oid| writer.u32(oid.0));
+        writer.bool(column.generated);
         writer.u8(column.identity.map_or(0, |identity| identity as u8));
         writer.bool(column.dropped);
     });
@@ -336,6 +340,11 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
     });
     writer.options(&table.options);
     writer.u64(table.version);
+    writer.list(&table.comments, |writer, comment| {
+        writer.u32(comment.of.0);
+        writer.u16(comment.column);
+        writer.text(&comment.text);
+    });
     writer.bool(table.sequence.is_some());
     if let Some(sequence) = &table.sequence {
         sequence_image(&mut writer, sequence);
@@ -440,14 +449,16 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
             let (not_null, has_default, default) = (parser.bool()?, parser.bool()?, parser.text()?);
             let default = Some(default).filter(|_| has_default);
             let uses = parser.list(Parser::oid)?;
-            let identity = identity(parser.u8()?)?;
-            Ok(ColumnDef { name, ty, not_null, default, uses, identity, dropped: parser.bool()? })
+            let (generated, identity) = (parser.bool()?, identity(parser.u8()?)?);
+            Ok(ColumnDef { name, ty, not_null, default, uses, generated, identity, dropped: parser.bool()? })
         })?,
         indexes: parser.list(index)?,
         constraints: parser.list(constraint)?,
         referenced_by: parser.list(|parser| Ok(Referrer { table: parser.oid()?, constraint: parser.oid()? }))?,
         options: parser.options()?,
         version: parser.u64()?,
+        comments: parser
+            .list(|parser| Ok(Comment { of: parser.oid()?, column: parser.u16()?, text: parser.text()? }))?,
         sequence: if parser.bool()? { Some(sequence(&mut parser)?) } else { None },
     };
     let columns = table.columns.len();
@@ -477,6 +488,21 @@ pub fn schema(image: &[u8]) -> Result<String> {
     let mut parser = Parser(Reader::new(image));
     let name = parser.text()?;
     parser.end(name)
+}
+
+/// A comment on an object of that catalog as bytes.
+pub fn comment_image(class: Oid, text: &str) -> Vec<u8> {
+    let mut writer = Writer(Vec::new());
+    writer.u32(class.0);
+    writer.text(text);
+    writer.0
+}
+
+/// The comment that these bytes hold.
+pub fn comment(image: &[u8]) -> Result<(Oid, String)> {
+    let mut parser = Parser(Reader::new(image));
+    let comment = (parser.oid()?, parser.text()?);
+    parser.end(comment)
 }
 
 /// Statistics as bytes.
@@ -540,6 +566,7 @@ mod tests {
             not_null: default.is_none(),
             default: default.map(str::to_owned),
             uses: default.map(|_| Oid(16_700)).into_iter().collect(),
+            generated: default.is_some(),
             identity: default.map(|_| Identity::ByDefault),
             dropped: name.is_empty(),
         };
@@ -590,6 +617,7 @@ mod tests {
             referenced_by: vec![Referrer { table: Oid(16_600), constraint: Oid(16_601) }],
             options: vec![("fillfactor".to_owned(), "100".to_owned())],
             version: 1 << 40 | 3,
+            comments: vec![Comment { of: Oid(16_400), column: 2, text: "it\u{e4}".to_owned() }],
             sequence: Some(SequenceDef {
                 ty: Oid::INT8,
                 start: 5,

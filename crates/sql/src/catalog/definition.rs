@@ -58,10 +58,23 @@ pub struct TableDef {
     pub referenced_by: Vec<Referrer>,
     /// Storage options as they were written: `fillfactor=100`.
     pub options: Vec<(String, String)>,
+    /// What was said of it, its columns, indexes and constraints.
+    pub comments: Vec<Comment>,
     /// What a sequence is.
     pub sequence: Option<SequenceDef>,
     /// How many times the definition was changed; plans made from an older one are not used any more.
     pub version: u64,
+}
+
+/// What `COMMENT` says of something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Comment {
+    /// The number of the table, its index or its constraint.
+    pub of: Oid,
+    /// The column's number, counted from one; zero for the whole.
+    pub column: u16,
+    /// What it says.
+    pub text: String,
 }
 
 /// A column.
@@ -77,6 +90,8 @@ pub struct ColumnDef {
     pub default: Option<String>,
     /// Sequences that the default names.
     pub uses: Vec<Oid>,
+    /// Its values are computed: the default is the expression.
+    pub generated: bool,
     /// Its values come from its own sequence.
     pub identity: Option<Identity>,
     /// True if it is gone.
@@ -92,6 +107,7 @@ impl ColumnDef {
             not_null: false,
             default: None,
             uses: Vec::new(),
+            generated: false,
             identity: None,
             dropped: false,
         }
@@ -251,6 +267,24 @@ impl TableDef {
     /// The index of the column of that name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.visible().find(|(_, column)| column.name == name).map(|(index, _)| index)
+    }
+
+    /// Forgets comments on what is gone.
+    pub fn prune_comments(&mut self) {
+        let (own, columns, indexes, constraints) = (self.oid, &self.columns, &self.indexes, &self.constraints);
+        self.comments.retain(|comment| match usize::from(comment.column) {
+            0 => {
+                comment.of == own
+                    || indexes.iter().any(|index| index.oid == comment.of)
+                    || constraints.iter().any(|constraint| constraint.oid == comment.of)
+            }
+            number => comment.of == own && columns.get(number - 1).is_some_and(|column| !column.dropped),
+        });
+    }
+
+    /// Are there columns whose values are computed?
+    pub fn has_generated(&self) -> bool {
+        self.columns.iter().any(|column| column.generated)
     }
 
     /// What it is, as messages say it.

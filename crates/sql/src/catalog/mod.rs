@@ -107,6 +107,7 @@ impl Catalogs {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options: Vec::new(),
+            comments: Vec::new(),
             sequence: None,
             version: 0,
         }));

@@ -157,6 +157,8 @@ pub struct Definitions {
     schemas: BTreeMap<Oid, String>,
     statistics: BTreeMap<Oid, Statistics>,
     roles: BTreeMap<Oid, Arc<RoleDef>>,
+    /// What was said of objects: the catalog of each, and the text.
+    comments: BTreeMap<Oid, (Oid, String)>,
     routines: BTreeMap<Oid, Arc<RoutineDef>>,
 }
 
@@ -189,6 +191,7 @@ impl Definitions {
                 ObjectClass::Schema => drop(definitions.schemas.insert(oid, codec::schema(&image)?)),
                 ObjectClass::Routine => drop(definitions.routines.insert(oid, Arc::new(codec::routine(&image)?))),
                 ObjectClass::Statistics => drop(definitions.statistics.insert(oid, codec::statistics(&image)?)),
+                ObjectClass::Comment => drop(definitions.comments.insert(oid, codec::comment(&image)?)),
                 ObjectClass::Role => drop(definitions.roles.insert(oid, Arc::new(codec::role(&image)?))),
             }
         }
@@ -268,6 +271,20 @@ impl Definitions {
     /// The procedures that users have made.
     pub fn routines(&self) -> impl Iterator<Item = &Arc<RoutineDef>> {
         self.routines.values()
+    }
+
+    /// All comments: the catalog of what they are on, its number, its column or zero, and the text.
+    pub fn comments(&self) -> impl Iterator<Item = (Oid, Oid, u16, &str)> {
+        const CLASSES: (Oid, Oid) = (Oid(1259), Oid(2606));
+        let tables = self.tables.values().flat_map(|table| {
+            table.comments.iter().map(|comment| {
+                let on_constraint = table.constraints.iter().any(|known| known.oid == comment.of);
+                let class = if on_constraint { CLASSES.1 } else { CLASSES.0 };
+                (class, comment.of, comment.column, comment.text.as_str())
+            })
+        });
+        let others = self.comments.iter().map(|(oid, (class, text))| (*class, *oid, 0, text.as_str()));
+        tables.chain(others)
     }
 
     /// How large a table is thought to be.

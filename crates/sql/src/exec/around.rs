@@ -195,7 +195,7 @@ impl Around<'_> {
                 }
                 Datum::Null
             }
-            Op::Description => Datum::Null,
+            Op::Description => return self.description(args, arena),
             Op::EncodingName => match args[0].int() {
                 6 => return text("UTF8"),
                 0 => return text("SQL_ASCII"),
@@ -266,6 +266,30 @@ impl Around<'_> {
 
     fn version(&self) -> String {
         format!("PostgreSQL {}", self.settings.show(base::settings::SettingId::ServerVersion))
+    }
+
+    /// `obj_description`, `col_description`, `shobj_description`
+    fn description<'a>(&self, args: &[Datum<'a>], arena: &'a Arena) -> Result<Datum<'a>> {
+        let oid = Oid(args[0].int() as u32);
+        let (mut class, mut column) = (None, 0);
+        match args.get(1) {
+            Some(Datum::Int(number)) => (class, column) = (Some(Oid(1259)), *number),
+            Some(name) => {
+                let catalog = self.catalog.get()?;
+                let name = String::from_utf8_lossy(name.bytes()).into_owned();
+                let Some(found) = catalog.find(Some("pg_catalog"), &name)? else { return Ok(Datum::Null) };
+                class = Some(found.oid);
+            }
+            None => {}
+        }
+        let catalog = self.catalog.get()?;
+        let is_it = |(on, of, number, _): &(Oid, Oid, u16, &str)| {
+            *of == oid && i64::from(*number) == column && class.is_none_or(|class| class == *on)
+        };
+        match catalog.definitions.comments().find(is_it) {
+            Some((.., text)) => Ok(Datum::Bytes(arena.copy(text.as_bytes())?)),
+            None => Ok(Datum::Null),
+        }
     }
 
     fn index_is_visible(&self, oid: Oid) -> Result<Datum<'static>> {

@@ -13,10 +13,12 @@
 //!    where a result column's name or an error depends on it.
 
 mod alter;
+mod comment;
 mod copy;
 
 pub use super::routine::{CreateProcedure, DoBlock, ProcedureName, ProcedureParameter};
 pub use alter::{AlterAction, AlterSequence, SequenceOptions};
+pub use comment::CommentOn;
 pub use copy::{Copy, CopyOption};
 
 /// A name as it was written: folded, unquoted, cut to length.
@@ -872,6 +874,13 @@ pub enum Utility<'a> {
     CreateTable(&'a CreateTable<'a>),
     /// `CREATE INDEX`
     CreateIndex(&'a CreateIndex<'a>),
+    /// `COMMENT`
+    Comment {
+        /// What it is on.
+        on: CommentOn<'a>,
+        /// What it says; none takes it away.
+        text: Option<&'a str>,
+    },
     /// `CREATE SEQUENCE`
     CreateSequence {
         /// Its name.
@@ -1058,6 +1067,8 @@ pub struct ColumnDefinition<'a> {
     pub not_null: Option<bool>,
     /// `DEFAULT`
     pub default: Option<SourceExpr<'a>>,
+    /// `GENERATED ALWAYS AS (…) STORED`
+    pub generated: Option<SourceExpr<'a>>,
     /// `GENERATED … AS IDENTITY`: true for `ALWAYS`.
     pub identity: Option<(bool, SequenceOptions<'a>)>,
     /// Constraints that were written with it.

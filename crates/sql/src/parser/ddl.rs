@@ -177,13 +177,25 @@ impl<'t, 'a> Parser<'t, 'a> {
         let name = self.name()?;
         let type_name = self.type_name()?;
         let type_name = self.bump.alloc(type_name);
-        let mut column =
-            ColumnDefinition { name, type_name, not_null: None, default: None, identity: None, constraints: &[] };
+        let mut column = ColumnDefinition {
+            name,
+            type_name,
+            not_null: None,
+            default: None,
+            generated: None,
+            identity: None,
+            constraints: &[],
+        };
         let mut constraints = Vec::new();
         loop {
             let at = self.at()?;
             let constraint = if self.eat(kw!("constraint"))? { Some(self.name()?) } else { None };
-            if constraint.is_none() && column.identity.is_none() && self.is(kw!("generated"))? {
+            let computed = self.is(kw!("generated"))? && self.peek_at(3)?.token.kind == TokenKind::ParenOpen;
+            if constraint.is_none() && column.generated.is_none() && computed {
+                column.generated = Some(self.generation()?);
+                continue;
+            }
+            if constraint.is_none() && column.identity.is_none() && !computed && self.is(kw!("generated"))? {
                 column.identity = Some(self.identity()?);
                 continue;
             }
@@ -214,7 +226,11 @@ impl<'t, 'a> Parser<'t, 'a> {
                     return Err(self.unsupported("a collation other than \"C\"", at));
                 }
             } else if self.is(kw!("generated"))? {
-                let message = format!("multiple identity specifications for column \"{}\"", name.text);
+                let message = format!(
+                    "multiple {} specified for column \"{}\"",
+                    if computed { "generation clauses" } else { "identity specifications" },
+                    name.text
+                );
                 return Err(Error::statement(sqlstate::SYNTAX_ERROR, message)
                     .at(crate::lexer::position(self.text(), at as usize)));
             } else if constraint.is_some() {
@@ -227,6 +243,27 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         column.constraints = self.keep_all(&constraints);
         Ok(column)
+    }
+
+    /// `GENERATED ALWAYS AS (…) STORED`
+    fn generation(&mut self) -> Result<SourceExpr<'a>> {
+        let at = self.at()?;
+        self.expect(kw!("generated"))?;
+        if self.is(kw!("by"))? {
+            let message = "for a generated column, GENERATED ALWAYS must be specified";
+            return Err(
+                Error::statement(sqlstate::SYNTAX_ERROR, message).at(crate::lexer::position(self.text(), at as usize))
+            );
+        }
+        self.expect(kw!("always"))?;
+        self.expect(kw!("as"))?;
+        self.expect_kind(TokenKind::ParenOpen)?;
+        let start = self.at()?;
+        let expr = self.expr()?;
+        let source = self.source(expr, start)?;
+        self.expect_kind(TokenKind::ParenClose)?;
+        self.expect(kw!("stored"))?;
+        Ok(source)
     }
 
     /// The expression after `DEFAULT`: one without `AND`, `IN` and their like at its top.
@@ -550,6 +587,9 @@ impl<'t, 'a> Parser<'t, 'a> {
                 }
                 if self.eat_all([kw!("drop"), kw!("identity")])? {
                     return Ok(AlterAction::DropIdentity(name, self.eat_all([kw!("if"), kw!("exists")])?));
+                }
+                if self.eat_all([kw!("drop"), kw!("expression")])? {
+                    return Ok(AlterAction::DropExpression(name, self.eat_all([kw!("if"), kw!("exists")])?));
                 }
                 if let Some((always, options)) = self.identity_changes()? {
                     return Ok(AlterAction::SetIdentity(name, always, options));

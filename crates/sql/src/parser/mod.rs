@@ -23,6 +23,7 @@
 //! 4. Nothing here waits, and nothing is kept after the arena has gone.
 
 pub mod ast;
+mod comment;
 mod cursor;
 mod ddl;
 mod dml;

@@ -37,13 +37,9 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY [(…)]`: true for `ALWAYS`.
     pub(super) fn identity(&mut self) -> Result<(bool, SequenceOptions<'a>)> {
-        let at = self.at()?;
         self.expect(kw!("generated"))?;
         let always = self.always()?;
         self.expect(kw!("as"))?;
-        if always && self.is_kind(TokenKind::ParenOpen)? {
-            return Err(self.unsupported("a generated column", at));
-        }
         self.expect(kw!("identity"))?;
         let mut options = SequenceOptions::default();
         if self.eat_kind(TokenKind::ParenOpen)? {

@@ -72,8 +72,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             "grant" | "revoke" => self.grant()?,
             "call" => self.call_statement()?,
             "do" => self.do_block()?,
-            word @ ("comment" | "cluster" | "reindex" | "refresh" | "listen" | "notify" | "unlisten" | "import"
-            | "security" | "reassign" | "load") => {
+            "comment" => self.comment()?,
+            word @ ("cluster" | "reindex" | "refresh" | "listen" | "notify" | "unlisten" | "import" | "security"
+            | "reassign" | "load") => {
                 let name = word.to_uppercase();
                 self.skip_all()?;
                 Utility::Unsupported(self.keep(&name))

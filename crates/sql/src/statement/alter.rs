@@ -102,6 +102,7 @@ impl<A: Allocator + Copy> Session<A> {
                 AlterAction::SetDefault(name, default) => {
                     let column = column_of(&draft.table, *name)?;
                     refuse_identity(&draft.table, column, *name, default.is_none())?;
+                    refuse_generated(&draft.table, column, *name)?;
                     let changed = &mut draft.table.columns[column];
                     (changed.default, changed.uses) = (None, Vec::new());
                     if let Some(default) = default {
@@ -135,6 +136,23 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 AlterAction::DropIdentity(name, if_exists) => {
                     self.drop_identity(env, &mut draft, *name, *if_exists, out)?;
+                }
+                AlterAction::DropExpression(name, if_exists) => {
+                    let column = column_of(&draft.table, *name)?;
+                    let changed = &mut draft.table.columns[column];
+                    if changed.generated {
+                        (changed.generated, changed.default) = (false, None);
+                        continue;
+                    }
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" is not a stored generated column",
+                        name.text, draft.table.name
+                    );
+                    if !if_exists {
+                        return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+                    }
+                    let message = format!("{message}, skipping");
+                    out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
                 }
                 AlterAction::SetOptions(options) => {
                     for (name, value) in storage_options(options, 10)? {
@@ -407,6 +425,22 @@ impl<A: Allocator + Copy> Session<A> {
                 return Ok(());
             }
         };
+        for other in computed_from(&draft.table, column) {
+            let computed = draft.table.columns[other].name.clone();
+            let table = draft.table.name.clone();
+            if !cascade {
+                let message =
+                    format!("cannot drop column {} of table {table} because other objects depend on it", name.text);
+                let detail =
+                    format!("column {computed} of table {table} depends on column {} of table {table}", name.text);
+                return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .detail(detail)
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            let message = format!("drop cascades to column {computed} of table {table}");
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            self.drop_column(env, draft, Name { text: &computed, at: name.at }, true, cascade, out)?;
+        }
         // Its constraints go with it, those of several columns too.
         let of_column: Vec<String> = draft
             .table
@@ -437,7 +471,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         self.drop_column_sequences(env, draft, column, (name.text, cascade), out)?;
         let dropped = &mut draft.table.columns[column];
-        (dropped.identity, dropped.uses) = (None, Vec::new());
+        (dropped.identity, dropped.uses, dropped.generated) = (None, Vec::new(), false);
         dropped.name.clear();
         dropped.not_null = false;
         dropped.default = None;
@@ -463,6 +497,22 @@ fn refuse_identity(table: &TableDef, column: usize, name: Name<'_>, drops: bool)
     Err(if drops { error.hint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.") } else { error })
 }
 
+fn refuse_generated(table: &TableDef, column: usize, name: Name<'_>) -> Result<()> {
+    if !table.columns[column].generated {
+        return Ok(());
+    }
+    let message = format!("column \"{}\" of relation \"{}\" is a generated column", name.text, table.name);
+    Err(Error::statement(sqlstate::SYNTAX_ERROR, message))
+}
+
+/// The generated columns that are computed from a column.
+fn computed_from(table: &TableDef, column: usize) -> Vec<usize> {
+    let needs = |other: &crate::catalog::definition::ColumnDef| {
+        other.generated && other.default.as_ref().is_some_and(|text| columns_named(table, text).contains(&column))
+    };
+    table.visible().filter(|(_, other)| needs(other)).map(|(index, _)| index).collect()
+}
+
 fn no_identity(table: &TableDef, name: Name<'_>) -> Error {
     let message = format!("column \"{}\" of relation \"{}\" is not an identity column", name.text, table.name);
     Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
@@ -480,6 +530,11 @@ fn rename_column(table: &mut TableDef, name: Name<'_>, new: Name<'_>) -> Result<
     let is_checked = table.constraints.iter().any(|constraint| {
         matches!(&constraint.kind, ConstraintKind::Check(text) if columns_named(table, text).contains(&column))
     });
+    if !computed_from(table, column).is_empty() {
+        // The expression is kept as a text, too.
+        return Err(Error::unsupported("a column that a generated column is computed from cannot be renamed yet")
+            .hint("Add a new column, and drop the old one."));
+    }
     if is_checked {
         // The check is kept as a text, with the column's name in it.
         return Err(Error::unsupported("a column that a check constraint names cannot be renamed yet")

@@ -258,6 +258,12 @@ impl<A: Allocator + Copy> Session<A> {
                 })
             })
             .collect::<Result<Vec<u16>>>()?;
+        let writes = |action: Action| matches!(action, Action::Cascade | Action::SetNull | Action::SetDefault);
+        let changes = writes(on_update) || matches!(on_delete, Action::SetNull | Action::SetDefault);
+        if changes && numbers.iter().any(|column| draft.table.columns[usize::from(*column)].generated) {
+            let message = "invalid action for foreign key constraint containing generated column";
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+        }
         let (schema, table_name) = crate::catalog::split(path)?;
         let schema = schema.map(|schema| self.catalog(env).map(|catalog| catalog.schema(schema))).transpose()?;
         let is_self = table_name == draft.table.name && schema.is_none_or(|schema| schema == Some(draft.table.schema));
@@ -319,6 +325,19 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Writes a draft, and checks what could not be checked before it was written.
     pub(crate) fn finish_draft(&mut self, env: &Environment<'_>, draft: &mut Draft) -> Result<()> {
+        let changes = |kind: &ConstraintKind| match kind {
+            ConstraintKind::ForeignKey(key) => {
+                !matches!(key.on_update, Action::NoAction | Action::Restrict)
+                    || matches!(key.on_delete, Action::SetNull | Action::SetDefault)
+            }
+            _ => false,
+        };
+        if draft.table.has_generated() && draft.table.constraints.iter().any(|known| changes(&known.kind)) {
+            return Err(Error::unsupported(
+                "a table with generated columns may not have foreign keys that change its rows",
+            )
+            .hint("Use ON DELETE CASCADE, RESTRICT or NO ACTION, and none of them with ON UPDATE."));
+        }
         let mut tables: Vec<&mut TableDef> = vec![&mut draft.table];
         tables.extend(draft.others.iter_mut());
         self.define_tables(env, &mut tables)?;

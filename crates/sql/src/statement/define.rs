@@ -106,7 +106,10 @@ impl<A: Allocator + Copy> Session<A> {
     /// Writes tables, each with a new version.
     pub(crate) fn define_tables(&mut self, env: &Environment<'_>, tables: &mut [&mut TableDef]) -> Result<()> {
         let version = self.new_version(env)?;
-        tables.iter_mut().for_each(|table| table.version = version);
+        for table in tables.iter_mut() {
+            table.version = version;
+            table.prune_comments();
+        }
         let changes: Vec<Change> = tables.iter().map(|table| Change::table(table)).collect();
         self.define(env, &changes)
     }

@@ -8,6 +8,7 @@
 //! | [`explain`] | `EXPLAIN` |
 //! | [`table`](mod@table), [`index`](mod@index), [`alter`] | `CREATE`, `ALTER` and `DROP` of tables, indexes, schemas; `TRUNCATE` |
 //! | `create_as` | `CREATE TABLE … AS` |
+//! | `comment` | `COMMENT` |
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
@@ -19,6 +20,7 @@
 //! 1. What is not carried out is refused with `0A000` and a hint; no statement is accepted and ignored.
 
 pub mod alter;
+mod comment;
 pub mod constraint;
 pub mod copy;
 mod create_as;
@@ -92,6 +94,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::AlterTable { path, if_exists, actions } => {
                 self.alter_table(env, text, path, *if_exists, actions, out)
             }
+            Utility::Comment { on, text } => self.comment(env, on, *text, out),
             Utility::CreateSequence { path, if_not_exists, temporary, options } => {
                 self.create_sequence(env, path, (*if_not_exists, *temporary), options, out)
             }

@@ -255,6 +255,7 @@ impl<A: Allocator + Copy> Session<A> {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options: Vec::new(),
+            comments: Vec::new(),
             sequence: Some(rules),
             version: 0,
         })

@@ -118,6 +118,7 @@ impl<A: Allocator + Copy> Session<A> {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options,
+            comments: Vec::new(),
             sequence: None,
             version: 0,
         })
@@ -147,6 +148,23 @@ impl<A: Allocator + Copy> Session<A> {
         made.not_null = written.not_null.unwrap_or(false);
         if let Some(default) = written.default {
             self.set_default(env, &mut made, default.text)?;
+        }
+        if let Some(expression) = written.generated {
+            let name = &made.name;
+            let both = |what: &str| {
+                let message = format!(
+                    "both {what} and generation expression specified for column \"{name}\" of table \"{table}\""
+                );
+                Err(Error::statement(sqlstate::SYNTAX_ERROR, message))
+            };
+            if serial.is_some() || written.default.is_some() {
+                return both("default");
+            }
+            if written.identity.is_some() {
+                return both("identity");
+            }
+            made.default = Some(expression.text.trim().to_owned());
+            made.generated = true;
         }
         let sequence = self.column_sequence(env, table, &made, serial.is_some(), written.identity)?;
         if sequence.is_some() && written.not_null == Some(false) {
@@ -513,7 +531,8 @@ impl<A: Allocator + Copy> Session<A> {
                 out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
                 self.drop_all(env, &tables, true, out)?;
             }
-            self.define(env, &[Change { class: ObjectClass::Schema, oid, image: None }])?;
+            let gone = [ObjectClass::Schema, ObjectClass::Comment].map(|class| Change { class, oid, image: None });
+            self.define(env, &gone)?;
         }
         Ok(())
     }

@@ -61,6 +61,8 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_indexes" => Box::new(relations::index_list),
         "pg_sequence" => Box::new(sequences::sequences),
         "pg_sequences" => Box::new(sequences::shown),
+        "pg_description" => Box::new(objects::descriptions),
+        "pg_shdescription" => Box::new(objects::shared_descriptions),
         "pg_depend" => Box::new(sequences::dependencies),
         "pg_type" => Box::new(objects::types),
         "pg_proc" => Box::new(objects::functions),

@@ -277,3 +277,22 @@ pub(super) fn collations(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> 
     }
     Ok(())
 }
+
+/// `pg_database`, whose comments all databases share.
+const DATABASES: Oid = Oid(1262);
+
+/// `pg_description`
+pub(super) fn descriptions(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (class, of, column, text) in context.catalog.definitions.comments().filter(|known| known.0 != DATABASES) {
+        rows.row().oid(of).oid(class).int(i64::from(column)).text(text).end();
+    }
+    Ok(())
+}
+
+/// `pg_shdescription`
+pub(super) fn shared_descriptions(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (class, of, _, text) in context.catalog.definitions.comments().filter(|known| known.0 == DATABASES) {
+        rows.row().oid(of).oid(class).text(text).end();
+    }
+    Ok(())
+}

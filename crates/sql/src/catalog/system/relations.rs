@@ -164,7 +164,7 @@ fn attribute(
         .bool(column.default.is_some() && column.identity.is_none())
         .bool(false)
         .char(column.identity.map_or(0, |identity| identity as u8))
-        .char(0)
+        .char(if column.generated { b's' } else { 0 })
         .bool(column.dropped)
         .bool(true)
         .int(0)

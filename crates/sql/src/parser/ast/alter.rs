@@ -78,6 +78,8 @@ pub enum AlterAction<'a> {
     SetIdentity(Name<'a>, Option<bool>, SequenceOptions<'a>),
     /// `ALTER COLUMN … DROP IDENTITY`: true with `IF EXISTS`.
     DropIdentity(Name<'a>, bool),
+    /// `ALTER COLUMN … DROP EXPRESSION`: true with `IF EXISTS`.
+    DropExpression(Name<'a>, bool),
     /// `ALTER COLUMN … SET NOT NULL`, `DROP NOT NULL`
     SetNotNull(Name<'a>, bool),
     /// `SET (…)`

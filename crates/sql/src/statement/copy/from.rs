@@ -42,7 +42,7 @@ const BATCH_BYTES: usize = 256 << 10;
 /// The columns that a list names: all of them if it names none.
 pub(super) fn columns_of(table: &TableDef, names: &[Name<'_>]) -> Result<Vec<usize>> {
     if names.is_empty() {
-        return Ok(table.visible().map(|(index, _)| index).collect());
+        return Ok(table.visible().filter(|(_, column)| !column.generated).map(|(index, _)| index).collect());
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
@@ -50,6 +50,11 @@ pub(super) fn columns_of(table: &TableDef, names: &[Name<'_>]) -> Result<Vec<usi
             let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
             Error::statement(sqlstate::UNDEFINED_COLUMN, message)
         })?;
+        if table.columns[column].generated {
+            let message = format!("column \"{}\" is a generated column", name.text);
+            return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                .detail("Generated columns cannot be used in COPY."));
+        }
         if columns.contains(&column) {
             let message = format!("column \"{}\" specified more than once", name.text);
             return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
@@ -215,7 +220,11 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                 let named: Vec<String> =
                     columns.iter().map(|column| quoted_identifier(&table.columns[*column].name)).collect();
                 let slots: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
-                let text = format!("insert into {name} ({}) values ({})", named.join(", "), slots.join(", "));
+                let text = format!(
+                    "insert into {name} ({}) overriding system value values ({})",
+                    named.join(", "),
+                    slots.join(", ")
+                );
                 let types: Vec<Oid> = columns.iter().map(|column| table.columns[*column].ty.oid).collect();
                 match self.compile(env, &text, (0, text.len()), &[], &types, false)? {
                     Ok(Compiled::Plan(plan)) => Some(plan),
