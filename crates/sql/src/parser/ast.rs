@@ -928,6 +928,22 @@ pub enum Utility<'a> {
         /// What is to change.
         actions: &'a [AlterAction<'a>],
     },
+    /// `ALTER INDEX … RENAME TO`
+    RenameIndex {
+        /// The index.
+        path: Path<'a>,
+        /// `IF EXISTS`
+        if_exists: bool,
+        /// Its new name.
+        name: Name<'a>,
+    },
+    /// `ALTER SCHEMA … RENAME TO`
+    RenameSchema {
+        /// The schema.
+        schema: Name<'a>,
+        /// Its new name.
+        name: Name<'a>,
+    },
     /// `TRUNCATE`
     Truncate {
         /// The tables.

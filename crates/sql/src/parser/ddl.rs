@@ -508,14 +508,20 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.eat(kw!("sequence"))? {
             return self.alter_sequence();
         }
+        if self.eat(kw!("index"))? {
+            return self.alter_index();
+        }
+        if self.eat(kw!("schema"))? {
+            return self.alter_schema();
+        }
         if !self.eat(kw!("table"))? {
             let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
             return match word {
                 "role" | "user" | "group" => self.alter_role(),
-                "database" | "schema" | "index" | "view" | "function" | "procedure" | "type" | "domain"
-                | "extension" | "materialized" | "default" | "aggregate" | "collation" | "conversion" | "event"
-                | "foreign" | "language" | "large" | "operator" | "policy" | "publication" | "routine" | "rule"
-                | "server" | "statistics" | "subscription" | "tablespace" | "text" | "trigger" => {
+                "database" | "view" | "function" | "procedure" | "type" | "domain" | "extension" | "materialized"
+                | "default" | "aggregate" | "collation" | "conversion" | "event" | "foreign" | "language" | "large"
+                | "operator" | "policy" | "publication" | "routine" | "rule" | "server" | "statistics"
+                | "subscription" | "tablespace" | "text" | "trigger" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }
@@ -533,6 +539,23 @@ impl<'t, 'a> Parser<'t, 'a> {
             actions.push(self.alter_action()?);
         }
         Ok(Utility::AlterTable { path, if_exists, actions: self.keep_all(&actions) })
+    }
+
+    fn alter_index(&mut self) -> Result<Utility<'a>> {
+        let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
+        let path = self.path()?;
+        if !self.eat_all([kw!("rename"), kw!("to")])? {
+            return self.unsupported_statement("ALTER INDEX of this kind");
+        }
+        Ok(Utility::RenameIndex { path, if_exists, name: self.name()? })
+    }
+
+    fn alter_schema(&mut self) -> Result<Utility<'a>> {
+        let schema = self.name()?;
+        if !self.eat_all([kw!("rename"), kw!("to")])? {
+            return self.unsupported_statement("ALTER SCHEMA of this kind");
+        }
+        Ok(Utility::RenameSchema { schema, name: self.name()? })
     }
 
     fn alter_action(&mut self) -> Result<AlterAction<'a>> {
@@ -597,6 +620,11 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.skip_all()?;
                 Ok(AlterAction::Unsupported("ALTER TABLE … ALTER COLUMN of this kind"))
             }
+            "set" if self.is_at(1, kw!("schema"))? => {
+                self.next()?;
+                self.next()?;
+                Ok(AlterAction::Schema(self.name()?))
+            }
             "set" if self.peek_at(1)?.token.kind == TokenKind::ParenOpen => {
                 self.next()?;
                 Ok(AlterAction::SetOptions(self.storage_options()?))
@@ -606,9 +634,10 @@ impl<'t, 'a> Parser<'t, 'a> {
                 if self.eat(kw!("to"))? {
                     return Ok(AlterAction::Rename(self.name()?));
                 }
-                if self.is(kw!("constraint"))? {
-                    self.skip_all()?;
-                    return Ok(AlterAction::Unsupported("ALTER TABLE … RENAME CONSTRAINT"));
+                if self.eat(kw!("constraint"))? {
+                    let name = self.name()?;
+                    self.expect(kw!("to"))?;
+                    return Ok(AlterAction::RenameConstraint(name, self.name()?));
                 }
                 self.eat(kw!("column"))?;
                 let name = self.name()?;

@@ -168,6 +168,10 @@ impl<A: Allocator + Copy> Session<A> {
                     draft.table.name = name.text.to_owned();
                 }
                 AlterAction::RenameColumn(name, new) => rename_column(&mut draft.table, *name, *new)?,
+                AlterAction::RenameConstraint(name, new) => {
+                    self.rename_constraint(env, &mut draft.table, *name, *new)?;
+                }
+                AlterAction::Schema(name) => self.move_table(env, &mut draft, *name)?,
                 AlterAction::Owner(name) => self.check_owner(env, *name)?,
                 AlterAction::Unsupported(words) => return Err(super::refused(&format!("ALTER TABLE {words}"))),
             }

@@ -9,6 +9,7 @@
 //! | [`table`](mod@table), [`index`](mod@index), [`alter`] | `CREATE`, `ALTER` and `DROP` of tables, indexes, schemas; `TRUNCATE` |
 //! | `create_as` | `CREATE TABLE … AS` |
 //! | `comment` | `COMMENT` |
+//! | `rename` | other names, and other schemas |
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
@@ -29,6 +30,7 @@ pub mod explain;
 pub mod index;
 pub mod maintain;
 pub mod prepare;
+mod rename;
 mod role;
 mod routine;
 mod sequence;
@@ -94,6 +96,8 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::AlterTable { path, if_exists, actions } => {
                 self.alter_table(env, text, path, *if_exists, actions, out)
             }
+            Utility::RenameIndex { path, if_exists, name } => self.rename_index(env, path, *if_exists, *name, out),
+            Utility::RenameSchema { schema, name } => self.rename_schema(env, *schema, *name),
             Utility::Comment { on, text } => self.comment(env, on, *text, out),
             Utility::CreateSequence { path, if_not_exists, temporary, options } => {
                 self.create_sequence(env, path, (*if_not_exists, *temporary), options, out)

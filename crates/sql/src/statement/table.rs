@@ -450,7 +450,7 @@ impl<A: Allocator + Copy> Session<A> {
         let name = name.text;
         if name.starts_with("pg_") {
             let message = format!("unacceptable schema name \"{name}\"");
-            return Err(Error::statement(base::sqlstate::INVALID_NAME, message)
+            return Err(Error::statement(sqlstate::RESERVED_NAME, message)
                 .detail("The prefix \"pg_\" is reserved for system schemas."));
         }
         self.lock_name(env, Oid::NONE, name)?;

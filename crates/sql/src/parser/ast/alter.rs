@@ -88,6 +88,10 @@ pub enum AlterAction<'a> {
     Rename(Name<'a>),
     /// `RENAME COLUMN … TO`
     RenameColumn(Name<'a>, Name<'a>),
+    /// `RENAME CONSTRAINT … TO`
+    RenameConstraint(Name<'a>, Name<'a>),
+    /// `SET SCHEMA`
+    Schema(Name<'a>),
     /// `OWNER TO`
     Owner(Name<'a>),
     /// A change that PostgreSQL has and this server has not: its first words.
