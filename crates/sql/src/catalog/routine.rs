@@ -1,7 +1,9 @@
 //! What the server knows of a procedure of a user.
 
 use super::Catalog;
-use crate::types::{Oid, Type, typmod};
+use crate::types::op::Op;
+use crate::types::{Oid, Type, function, typmod};
+use base::settings::quoted_identifier;
 use base::{Error, sqlstate};
 use std::sync::Arc;
 
@@ -52,6 +54,50 @@ impl RoutineDef {
 }
 
 impl Catalog<'_> {
+    /// `pg_get_function_arguments`, `pg_get_function_identity_arguments`, `pg_get_function_result`; none if there is no such function,
+    /// and no result of a procedure.
+    pub fn signature(&self, oid: Oid, op: Op) -> Option<String> {
+        let shown = |ty: Type| typmod::format_type(Type::plain(ty.oid));
+        if let Some(routine) = self.definitions.routines().find(|routine| routine.oid == oid) {
+            if op == Op::FunctionResult {
+                return None;
+            }
+            let parameters: Vec<String> = routine
+                .parameters
+                .iter()
+                .map(|parameter| {
+                    // Of a procedure every mode is said.
+                    let mode = match parameter.mode {
+                        b'o' => "OUT ",
+                        b'b' => "INOUT ",
+                        _ => "IN ",
+                    };
+                    let name = match parameter.name.as_str() {
+                        "" => String::new(),
+                        name => format!("{} ", quoted_identifier(name)),
+                    };
+                    let default = match &parameter.default {
+                        Some(text) if op == Op::FunctionArguments => format!(" DEFAULT {text}"),
+                        _ => String::new(),
+                    };
+                    format!("{mode}{name}{}{default}", shown(parameter.ty))
+                })
+                .collect();
+            return Some(parameters.join(", "));
+        }
+        let row = function::by_oid(oid)?;
+        Some(match op {
+            Op::FunctionResult => {
+                let set = if row.returns_set { "SETOF " } else { "" };
+                format!("{set}{}", shown(Type::plain(row.result)))
+            }
+            _ => {
+                let types: Vec<String> = row.args.iter().map(|&oid| shown(Type::plain(oid))).collect();
+                types.join(", ")
+            }
+        })
+    }
+
     /// What a call of a function hears that failed with an error: a procedure is none, whatever its arguments.
     #[cold]
     pub fn no_function(&self, schema: Option<&str>, name: &str, arguments: usize, error: Error) -> Error {

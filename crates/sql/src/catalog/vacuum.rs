@@ -2,7 +2,7 @@
 //!
 //! The catalog's own heap is one of them: every change of a definition leaves its old rows there.
 
-use super::definition::{Rows, TableDef};
+use super::definition::{RelationKind, Rows, TableDef};
 use super::store::{CATALOG, CATALOG_OID};
 use crate::session::Database;
 use crate::types::Oid;
@@ -11,6 +11,10 @@ use storage::vacuum::{Catalog, Table};
 
 fn known(table: &TableDef, rows: Option<u64>) -> Option<Table> {
     let Rows::Stored(heap) = table.rows else { return None };
+    // A sequence's counter is no row's history.
+    if table.kind != RelationKind::Table {
+        return None;
+    }
     let indexes = table.indexes.iter().map(|index| index.storage).collect();
     Some(Table { oid: table.oid.0, heap, indexes, rows })
 }

@@ -231,6 +231,12 @@ impl Around<'_> {
             | Op::AdvisoryUnlock
             | Op::AdvisoryUnlockShared
             | Op::AdvisoryUnlockAll => self.advisory(op, args)?,
+            Op::FunctionArguments | Op::FunctionIdentity | Op::FunctionResult => {
+                match self.catalog.get()?.signature(oid(0), op) {
+                    Some(shown) => return text(&shown),
+                    None => Datum::Null,
+                }
+            }
             Op::NextValue
             | Op::CurrentValue
             | Op::LastValue

@@ -6,7 +6,7 @@
 
 use super::define::{Change, check_own, missing, shown};
 use crate::catalog::codec::{ObjectClass, Statistics, statistics_image};
-use crate::catalog::definition::{Rows, TableDef};
+use crate::catalog::definition::{RelationKind, Rows, TableDef};
 use crate::catalog::store::{CATALOG, CATALOG_OID};
 use crate::parser::ast::Path;
 use crate::session::{Environment, Output, Session, Tag};
@@ -37,7 +37,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         env.stored()?;
         self.check_alone("VACUUM")?;
-        let tables = self.tables_of(env, paths)?;
+        let tables = self.tables_of(env, paths, "vacuum", out)?;
         // What was looked up is not held while the tables are gone over.
         self.commit_work(env)?;
         for oid in tables {
@@ -71,15 +71,29 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// The tables that a statement is about: all of them if it names none.
-    fn tables_of(&mut self, env: &Environment<'_>, paths: &[Path<'_>]) -> Result<Vec<Oid>> {
+    fn tables_of<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        paths: &[Path<'_>],
+        verb: &str,
+        out: &mut O,
+    ) -> Result<Vec<Oid>> {
         if paths.is_empty() {
-            return Ok(self.definitions(env, &self.work)?.tables().map(|table| table.oid).collect());
+            let definitions = self.definitions(env, &self.work)?;
+            let tables = definitions.tables().filter(|table| table.kind == RelationKind::Table);
+            return Ok(tables.map(|table| table.oid).collect());
         }
         let catalog = self.catalog(env)?;
         let mut oids = Vec::with_capacity(paths.len());
         for path in paths {
             let (schema, name) = crate::catalog::split(path)?;
             let found: Arc<TableDef> = catalog.find(schema, name)?.ok_or_else(|| missing(path))?;
+            if matches!(found.rows, Rows::Stored(_)) && found.kind != RelationKind::Table {
+                let message =
+                    format!("skipping \"{}\" --- cannot {verb} non-tables or special system tables", found.name);
+                out.notice(MessageLevel::Warning, &Error::statement(sqlstate::WARNING, message));
+                continue;
+            }
             check_own(&found)?;
             oids.push(found.oid);
         }
@@ -94,7 +108,7 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<Option<Tag>> {
         env.stored()?;
-        for oid in self.tables_of(env, paths)? {
+        for oid in self.tables_of(env, paths, "analyze", out)? {
             self.lock_relation(env, oid.0, LockMode::ShareUpdateExclusive, true)?;
             let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() else { continue };
             let Rows::Stored(rows) = table.rows else { continue };

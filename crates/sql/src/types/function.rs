@@ -727,6 +727,9 @@ functions! {
     2508 "pg_get_constraintdef" [OID BOOL] TEXT GetConstraintDefinition Strict Stable;
     1716 "pg_get_expr" [PG_NODE_TREE OID] TEXT GetExpr Strict Stable;
     2509 "pg_get_expr" [PG_NODE_TREE OID BOOL] TEXT GetExpr Strict Stable;
+    2162 "pg_get_function_arguments" [OID] TEXT FunctionArguments Strict Stable;
+    2232 "pg_get_function_identity_arguments" [OID] TEXT FunctionIdentity Strict Stable;
+    2165 "pg_get_function_result" [OID] TEXT FunctionResult Strict Stable;
     1643 "pg_get_indexdef" [OID] TEXT GetIndexDefinition Strict Stable;
     2507 "pg_get_indexdef" [OID INT4 BOOL] TEXT GetIndexDefinition Strict Stable;
     1665 "pg_get_serial_sequence" [TEXT TEXT] TEXT SerialSequence Strict Stable;

@@ -226,6 +226,7 @@ ops! {
             AdvisoryLock AdvisoryLockShared AdvisoryXactLock AdvisoryXactLockShared
             TryAdvisoryLock TryAdvisoryLockShared TryAdvisoryXactLock TryAdvisoryXactLockShared
             AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll
+            FunctionArguments FunctionIdentity FunctionResult
             NextValue CurrentValue LastValue SetValue SerialSequence SequenceLast SequencePart
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition;

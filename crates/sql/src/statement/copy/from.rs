@@ -206,6 +206,14 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                 .hint("Copy into another table, and use INSERT INTO … SELECT … WHERE."));
         }
         self.check_writes(env, "COPY FROM")?;
+        let is_sequence = {
+            let (schema, name) = crate::catalog::split(copy.path)?;
+            self.catalog(env)?.find(schema, name)?.is_some_and(|found| found.sequence.is_some())
+        };
+        if is_sequence {
+            let message = format!("cannot copy to sequence \"{}\"", super::super::define::shown(copy.path));
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
         let table = self.lock_own_table(env, copy.path, LockMode::RowExclusive, false)?;
         let columns = columns_of(&table, copy.columns)?;
         if options.freeze && !self.is_made_here(env, Xid(table.version >> 24))? {

@@ -148,6 +148,10 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                 Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("Try the COPY (SELECT ...) TO variant.")
             );
         }
+        if table.kind == crate::catalog::definition::RelationKind::Sequence {
+            let message = format!("cannot copy from sequence \"{}\"", table.name);
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
         let columns = super::from::columns_of(&table, copy.columns)?;
         let columns: Vec<String> =
             columns.iter().map(|column| quoted_identifier(&table.columns[*column].name)).collect();
