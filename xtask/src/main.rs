@@ -13,6 +13,7 @@
 //! | `torture soak` | an hour of everything, after which nothing may be larger than it was ([`soak`]) |
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
+//! | `tpch` | TPC-H's queries here and on PostgreSQL: answers and times ([`tpch`]) |
 //!
 //! Rules
 //! 1. A step that fails says which command repeats it, and nothing runs after it.
@@ -38,6 +39,7 @@ mod server_under_test;
 mod sim;
 mod soak;
 mod tidy;
+mod tpch;
 mod tree;
 
 use args::Args;
@@ -63,8 +65,10 @@ usage: cargo xtask COMMAND
   fuzz                recorded messages, pages and log records, mutated      [--minutes N] [--seed N]
   fuzz coverage       the same, and how much of the decoders it reaches      [--minutes N] [--seed N]
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
+  tpch                TPC-H's 22 queries here and on a running PostgreSQL    [--scale HUNDREDTHS] [--rounds N] [--queries LIST]
+                      [--postgres PORT] [--gearbox PORT] [--loaded] [--model ENGINE/SESSIONS]
 
-  e2e, matrix, torture and lab take --binary PATH to try a server that is built already.
+  e2e, matrix, torture, lab and tpch take --binary PATH to try a server that is built already.
 ";
 
 fn main() -> ExitCode {
@@ -83,6 +87,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(args),
         "sim" => sim::run(args),
         "lab" => lab::run(args),
+        "tpch" => tpch::run(args),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

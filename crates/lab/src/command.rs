@@ -8,7 +8,7 @@ use crate::experiment::design::{Layout, Scope};
 use crate::experiment::runner::{self, End, Order};
 use crate::experiment::{self, EXPERIMENTS};
 use crate::workload::Workload;
-use crate::{record, report};
+use crate::{record, report, tpch};
 use base::Result;
 use lexopt::prelude::*;
 use std::io::Write;
@@ -26,7 +26,8 @@ const MOST: u32 = 60_000;
 fn usage() -> String {
     let mut text = String::from(
         "Measures servers beside each other, and says what it found with its evidence.\n\n\
-         Usage: gearbox lab EXPERIMENT [OPTIONS]\n       gearbox lab report FILE…\n       gearbox lab compare FILE FILE\n\n\
+         Usage: gearbox lab EXPERIMENT [OPTIONS]\n       gearbox lab report FILE…\n       gearbox lab compare FILE FILE\n\
+         \x20      gearbox lab tpch DIR [--scale HUNDREDTHS]\n\n\
          Experiments:\n",
     );
     for experiment in EXPERIMENTS {
@@ -142,6 +143,11 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<i32> {
         }
         ["compare", a, b] => {
             print(&report::compare(&begun(a)?, &begun(b)?))?;
+            Ok(0)
+        }
+        ["tpch", dir] => {
+            let percent = scope.scale.unwrap_or(10);
+            tpch::write(Path::new(dir), f64::from(percent) / 100.0)?;
             Ok(0)
         }
         ["report" | "compare", ..] => {

@@ -11,6 +11,7 @@
 //!     record     one JSON line for each run
 //!   statistics   medians, spread, ratios with their intervals, verdicts
 //!   report       Markdown and HTML from records alone
+//!   tpch         TPC-H's rows and queries as files
 //! ```
 //!
 //! Rules
@@ -33,4 +34,5 @@ pub mod record;
 pub mod report;
 pub mod server;
 pub mod statistics;
+pub mod tpch;
 pub mod workload;
