@@ -42,6 +42,8 @@ pub enum ObjectClass {
     Role = 4,
     /// A procedure.
     Routine = 5,
+    /// What is known of a table's columns.
+    ColumnStatistics = 7,
     /// What was said of something that is no table.
     Comment = 8,
 }
@@ -106,6 +108,7 @@ pub fn part(row: &[u8]) -> Result<Part<'_>> {
         Some(3) => ObjectClass::Statistics,
         Some(4) => ObjectClass::Role,
         Some(5) => ObjectClass::Routine,
+        Some(7) => ObjectClass::ColumnStatistics,
         Some(8) => ObjectClass::Comment,
         _ => return Err(damaged()),
     };

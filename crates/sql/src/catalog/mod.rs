@@ -17,6 +17,7 @@
 //! 3. A statement that uses a table holds a lock on it from before it reads the definition until its transaction ends.
 
 pub mod codec;
+pub mod column_statistics;
 pub mod definition;
 pub mod lazy;
 pub mod provider;
@@ -32,6 +33,7 @@ use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
 use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
 pub use codec::Statistics;
+use column_statistics::TableStatistics;
 use definition::{ColumnDef, RelationKind, Rows, TableDef};
 pub use provider::{Provider, RowBuilder, RowSink, ViewColumn, ViewContext};
 use schema::SearchPath;
@@ -173,6 +175,11 @@ impl<'c> Catalog<'c> {
     /// How large a table is thought to be, if anybody has looked.
     pub fn statistics(&self, table: Oid) -> Option<Statistics> {
         self.definitions.statistics(table)
+    }
+
+    /// What is known of a table's columns, if anybody has looked.
+    pub fn column_statistics(&self, table: Oid) -> Option<&TableStatistics> {
+        self.definitions.column_statistics(table).map(Arc::as_ref)
     }
 
     /// The table of that name in a schema.

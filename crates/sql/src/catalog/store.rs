@@ -18,6 +18,7 @@
 //! 4. A transaction that has changed definitions reads them through its own snapshot, and remembers nothing.
 
 use super::codec::{self, ObjectClass, Statistics};
+use super::column_statistics::{self, TableStatistics};
 use super::definition::TableDef;
 use super::role::RoleDef;
 use super::routine::RoutineDef;
@@ -156,6 +157,7 @@ pub struct Definitions {
     indexes: BTreeMap<String, Vec<(Oid, Oid, Oid)>>,
     schemas: BTreeMap<Oid, String>,
     statistics: BTreeMap<Oid, Statistics>,
+    columns: BTreeMap<Oid, Arc<TableStatistics>>,
     roles: BTreeMap<Oid, Arc<RoleDef>>,
     /// What was said of objects: the catalog of each, and the text.
     comments: BTreeMap<Oid, (Oid, String)>,
@@ -191,6 +193,9 @@ impl Definitions {
                 ObjectClass::Schema => drop(definitions.schemas.insert(oid, codec::schema(&image)?)),
                 ObjectClass::Routine => drop(definitions.routines.insert(oid, Arc::new(codec::routine(&image)?))),
                 ObjectClass::Statistics => drop(definitions.statistics.insert(oid, codec::statistics(&image)?)),
+                ObjectClass::ColumnStatistics => {
+                    definitions.columns.insert(oid, Arc::new(column_statistics::read(&image)?));
+                }
                 ObjectClass::Comment => drop(definitions.comments.insert(oid, codec::comment(&image)?)),
                 ObjectClass::Role => drop(definitions.roles.insert(oid, Arc::new(codec::role(&image)?))),
             }
@@ -290,6 +295,11 @@ impl Definitions {
     /// How large a table is thought to be.
     pub fn statistics(&self, table: Oid) -> Option<Statistics> {
         self.statistics.get(&table).copied()
+    }
+
+    /// What is known of a table's columns.
+    pub fn column_statistics(&self, table: Oid) -> Option<&Arc<TableStatistics>> {
+        self.columns.get(&table)
     }
 }
 

@@ -42,9 +42,15 @@ impl Change {
         Change { class: ObjectClass::Table, oid: table.oid, image: Some(codec::table_image(table)) }
     }
 
-    /// A table goes, with what is known of its size.
-    pub(crate) fn drop_table(oid: Oid) -> [Change; 2] {
-        [ObjectClass::Table, ObjectClass::Statistics].map(|class| Change { class, oid, image: None })
+    /// A table goes, with what is known of it.
+    pub(crate) fn drop_table(oid: Oid) -> [Change; 3] {
+        let [size, columns] = Change::forget(oid);
+        [Change { class: ObjectClass::Table, oid, image: None }, size, columns]
+    }
+
+    /// What is known of a table's size and columns is true no longer.
+    pub(crate) fn forget(oid: Oid) -> [Change; 2] {
+        [ObjectClass::Statistics, ObjectClass::ColumnStatistics].map(|class| Change { class, oid, image: None })
     }
 }
 

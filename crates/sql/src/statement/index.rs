@@ -369,7 +369,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// What is written for a table that goes.
-    pub(crate) fn drop_storage(&mut self, env: &Environment<'_>, table: &TableDef) -> Result<[Change; 2]> {
+    pub(crate) fn drop_storage(&mut self, env: &Environment<'_>, table: &TableDef) -> Result<[Change; 3]> {
         self.own_xid(env)?;
         let relations = env.stored()?;
         if let Rows::Stored(rows) = table.rows {

@@ -1,11 +1,11 @@
-//! What keeps tables in shape: `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE`.
+//! What keeps tables in shape: `VACUUM`, `CHECKPOINT`, `LOCK TABLE`.
 //!
 //! Rules
 //! 1. A vacuum is a transaction for each table, without a snapshot: the lock is all that it holds.
 //! 2. What is known of a table's size is written like a definition, but the definition's version stays: plans stay good.
 
-use super::define::{Change, check_own, missing, shown};
-use crate::catalog::codec::{ObjectClass, Statistics, statistics_image};
+use super::define::{check_own, missing, shown};
+use crate::catalog::codec::Statistics;
 use crate::catalog::definition::{RelationKind, Rows, TableDef};
 use crate::catalog::store::{CATALOG, CATALOG_OID};
 use crate::parser::ast::Path;
@@ -15,13 +15,8 @@ use allocator_api2::alloc::Allocator;
 use base::settings::{MessageLevel, SettingId};
 use base::{Error, RelId, Result, sqlstate};
 use std::sync::Arc;
-use storage::heap::Heap;
 use storage::txn::{LockKey, LockMode};
 use storage::vacuum::{Options, Report};
-
-/// Pages that `ANALYZE` looks at, and how many of them lie together.
-const SAMPLE_PAGES: u32 = 2048;
-const SAMPLE_RUN: u32 = 8;
 
 impl<A: Allocator + Copy> Session<A> {
     pub(super) fn vacuum<O: Output>(
@@ -49,8 +44,10 @@ impl<A: Allocator + Copy> Session<A> {
                     if verbose {
                         report_to(&table.name, &report, out);
                     }
-                    let _ = analyze;
                     self.note_size(env, oid, Statistics { rows: report.live, pages: report.pages - report.cut })?;
+                }
+                if analyze {
+                    self.analyze_table(env, oid, verbose, out)?;
                 }
             }
             self.commit_work(env)?;
@@ -71,7 +68,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// The tables that a statement is about: all of them if it names none.
-    fn tables_of<O: Output>(
+    pub(super) fn tables_of<O: Output>(
         &mut self,
         env: &Environment<'_>,
         paths: &[Path<'_>],
@@ -98,37 +95,6 @@ impl<A: Allocator + Copy> Session<A> {
             oids.push(found.oid);
         }
         Ok(oids)
-    }
-
-    pub(super) fn analyze<O: Output>(
-        &mut self,
-        env: &Environment<'_>,
-        verbose: bool,
-        paths: &[Path<'_>],
-        out: &mut O,
-    ) -> Result<Option<Tag>> {
-        env.stored()?;
-        for oid in self.tables_of(env, paths, "analyze", out)? {
-            self.lock_relation(env, oid.0, LockMode::ShareUpdateExclusive, true)?;
-            let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() else { continue };
-            let Rows::Stored(rows) = table.rows else { continue };
-            let size = size_of(env.stored()?.heap(rows))?;
-            if verbose {
-                let message = format!("\"{}\": {} pages, about {} rows", table.name, size.pages, size.rows);
-                out.notice(MessageLevel::Info, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
-            }
-            self.note_size(env, oid, size)?;
-        }
-        Ok(Some(Tag::Words("ANALYZE")))
-    }
-
-    /// Writes what is known of a table's size, if it is something else than what was known.
-    fn note_size(&mut self, env: &Environment<'_>, oid: Oid, size: Statistics) -> Result<()> {
-        if self.definitions(env, &self.work)?.statistics(oid) == Some(size) {
-            return Ok(());
-        }
-        let image = Some(statistics_image(size));
-        self.define(env, &[Change { class: ObjectClass::Statistics, oid, image }])
     }
 
     pub(super) fn checkpoint(&mut self, env: &Environment<'_>) -> Result<Option<Tag>> {
@@ -167,23 +133,6 @@ impl<A: Allocator + Copy> Session<A> {
         }
         Ok(Some(Tag::Words("LOCK TABLE")))
     }
-}
-
-/// A heap's pages, and its rows from a sample of them.
-fn size_of(heap: Heap) -> Result<Statistics> {
-    let pages = heap.blocks()?;
-    let step = (pages / (SAMPLE_PAGES / SAMPLE_RUN)).max(SAMPLE_RUN);
-    let (mut rows, mut seen) = (0_u64, 0_u64);
-    let mut from = 0;
-    while from < pages {
-        let to = pages.min(from.saturating_add(SAMPLE_RUN));
-        let mut scan = heap.scan_blocks(from, to)?;
-        while heap.visit_live(&mut scan, |_, _| rows += 1)? {}
-        seen += u64::from(to - from);
-        from = from.saturating_add(step);
-    }
-    let rows = (u128::from(rows) * u128::from(pages)).checked_div(u128::from(seen)).unwrap_or(0);
-    Ok(Statistics { rows: u64::try_from(rows).unwrap_or(u64::MAX), pages })
 }
 
 fn report_to<O: Output>(name: &str, report: &Report, out: &mut O) {

@@ -15,12 +15,14 @@
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | `routine` | `CREATE PROCEDURE`, `DROP PROCEDURE`, `CALL`, `DO` |
 //! | [`copy`](mod@copy) | `COPY` |
-//! | [`maintain`] | `VACUUM`, `ANALYZE`, `CHECKPOINT`, `LOCK TABLE` |
+//! | [`maintain`] | `VACUUM`, `CHECKPOINT`, `LOCK TABLE` |
+//! | `analyze` | `ANALYZE` |
 //!
 //! Rules
 //! 1. What is not carried out is refused with `0A000` and a hint; no statement is accepted and ignored.
 
 pub mod alter;
+mod analyze;
 mod comment;
 pub mod constraint;
 pub mod copy;

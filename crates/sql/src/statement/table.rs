@@ -428,7 +428,7 @@ impl<A: Allocator + Copy> Session<A> {
                 index.since = since;
                 relations.btree(index.storage).create()?;
             }
-            forgotten.push(Change { class: ObjectClass::Statistics, oid: table.oid, image: None });
+            forgotten.extend(Change::forget(table.oid));
         }
         self.define_tables(env, &mut tables.iter_mut().collect::<Vec<_>>())?;
         self.define(env, &forgotten)?;

@@ -7,6 +7,7 @@ pub mod cluster;
 mod objects;
 mod relations;
 mod sequences;
+mod statistics;
 
 pub(crate) use relations::{constraint_definition, index_definition};
 
@@ -61,6 +62,8 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_indexes" => Box::new(relations::index_list),
         "pg_sequence" => Box::new(sequences::sequences),
         "pg_sequences" => Box::new(sequences::shown),
+        "pg_statistic" => Box::new(statistics::statistics),
+        "pg_stats" => Box::new(statistics::shown),
         "pg_description" => Box::new(objects::descriptions),
         "pg_shdescription" => Box::new(objects::shared_descriptions),
         "pg_depend" => Box::new(sequences::dependencies),

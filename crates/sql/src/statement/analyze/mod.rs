@@ -1,0 +1,123 @@
+//! `ANALYZE`: what a table has, by a sample of its rows.
+//!
+//! ```text
+//!  pages and rows by chance ([`sample`]) -> the values of each column ([`compute`]) -> the catalog
+//! ```
+//!
+//! Rules
+//! 1. As many rows are sampled as PostgreSQL samples: 300 for each value that is kept of a column (`default_statistics_target`).
+//! 2. What is known of a table is written like a definition. Its version is raised only where plans that were made without it may be
+//!    bad: when there was nothing, or when the table has twice or half as many rows.
+
+mod compute;
+mod sample;
+
+use super::define::Change;
+use crate::catalog::codec::{ObjectClass, Statistics, statistics_image};
+use crate::catalog::column_statistics::{self, TableStatistics};
+use crate::catalog::definition::{Rows, TableDef};
+use crate::parser::ast::Path;
+use crate::row::{self, Row};
+use crate::session::{Environment, Output, Session, Tag};
+use crate::types::{Datum, Oid, table};
+use allocator_api2::alloc::Allocator;
+use base::settings::{MessageLevel, SettingId};
+use base::{Error, Result, sqlstate};
+use sample::Sample;
+use storage::txn::LockMode;
+
+/// Rows that are sampled for each value that is kept.
+const ROWS_PER_VALUE: usize = 300;
+/// Rows between two looks for interrupts.
+const ROWS_BETWEEN: usize = 256;
+
+impl<A: Allocator + Copy> Session<A> {
+    pub(super) fn analyze<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        verbose: bool,
+        paths: &[Path<'_>],
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        env.stored()?;
+        for oid in self.tables_of(env, paths, "analyze", out)? {
+            self.lock_relation(env, oid.0, LockMode::ShareUpdateExclusive, true)?;
+            self.analyze_table(env, oid, verbose, out)?;
+        }
+        Ok(Some(Tag::Words("ANALYZE")))
+    }
+
+    /// Looks at a table that is locked, and writes down what was found.
+    pub(super) fn analyze_table<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        oid: Oid,
+        verbose: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        const KILOBYTE: usize = 1024;
+        let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() else { return Ok(()) };
+        let Rows::Stored(rows) = table.rows else { return Ok(()) };
+        let view = self.view(env);
+        let target = view.value(SettingId::DefaultStatisticsTarget).number().max(1) as usize;
+        let memory = view.value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
+        let sample = Sample::take(&env.stored()?.heap(rows), target * ROWS_PER_VALUE, memory)?;
+        let columns = columns_of(&table, &sample, target)?;
+        let size = Statistics { rows: sample.table_rows as u64, pages: sample.pages };
+        if verbose {
+            let sampled = sample.rows().len();
+            let message =
+                format!("\"{}\": {} pages, about {} rows, {sampled} rows in sample", table.name, size.pages, size.rows);
+            out.notice(MessageLevel::Info, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+        }
+        let before = self.definitions(env, &self.work)?;
+        let known = before.statistics(oid).filter(|_| before.column_statistics(oid).is_some());
+        drop(before);
+        let image = Some(column_statistics::image(&columns)?);
+        self.define(env, &[Change { class: ObjectClass::ColumnStatistics, oid, image }])?;
+        self.note_size(env, oid, size)?;
+        if known.is_none_or(|known| differs(known.rows, size.rows)) {
+            self.plan_anew(env, oid)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is known of a table's size, if it is something else than what was known.
+    pub(super) fn note_size(&mut self, env: &Environment<'_>, oid: Oid, size: Statistics) -> Result<()> {
+        if self.definitions(env, &self.work)?.statistics(oid) == Some(size) {
+            return Ok(());
+        }
+        let image = Some(statistics_image(size));
+        self.define(env, &[Change { class: ObjectClass::Statistics, oid, image }])
+    }
+
+    /// Gives a table a new version, so that plans with it are made again.
+    fn plan_anew(&mut self, env: &Environment<'_>, oid: Oid) -> Result<()> {
+        match self.lock_definition(env, oid)? {
+            Some(table) => self.define_tables(env, &mut [&mut TableDef::clone(&table)]),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Twice or half as many?
+fn differs(before: u64, now: u64) -> bool {
+    before.max(now) >= 2 * before.min(now).max(1)
+}
+
+fn columns_of(def: &TableDef, sample: &Sample, target: usize) -> Result<TableStatistics> {
+    let shapes = row::shapes(def.columns.iter().map(|column| table::kind(column.ty.oid)));
+    let mut found = TableStatistics::default();
+    for (number, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+        let mut values: Vec<Datum<'_>> = Vec::with_capacity(sample.rows().len());
+        for (place, row) in sample.rows().enumerate() {
+            values.push(Row::new(row)?.get(&shapes, number)?);
+            if place % ROWS_BETWEEN == 0 {
+                crate::exec::breathe()?;
+            }
+        }
+        let key = (number as u16, column.ty.oid);
+        found.columns.extend(compute::column(key, &values, sample.table_rows, target, &mut crate::exec::breathe)?);
+    }
+    Ok(found)
+}
