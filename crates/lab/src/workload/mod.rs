@@ -4,6 +4,8 @@
 //!   point-select   one row by its key                           tables of pgbench
 //!   unique-select  a text never seen before, few rows           lab_comments
 //!   tpcb           TPC-B-like transactions                      tables of pgbench
+//!   tpcc           an order-entry application: TPC-C          tables of its own
+//!   tpcc-procedures, tpcc-read                              the same
 //!   key-value      80 % reads, 20 % updates, hot keys           lab_key_value
 //!   scan           count and sum over a table                   pgbench_accounts
 //!   connect        a connection for each SELECT 1
@@ -25,6 +27,7 @@ pub mod scan;
 pub mod script;
 pub mod table;
 pub mod tpcb;
+pub mod tpcc;
 pub mod unique_select;
 
 use crate::address::Wire;
@@ -165,6 +168,9 @@ impl Workload {
             point_select::workload(),
             unique_select::workload(),
             tpcb::workload(),
+            tpcc::workload(),
+            tpcc::procedures(),
+            tpcc::reads(),
             key_value::workload(),
             scan::workload(),
             connect::workload(),
@@ -275,7 +281,12 @@ mod tests {
                         Action::Done => break,
                         Action::Statement(index) => {
                             let mut text = Vec::new();
-                            program.statements[index].interpolate(&frame, &mut text);
+                            let statement = &program.statements[index];
+                            if let Some(gset) = &statement.gset {
+                                let columns = ANSWERS.iter().map(|name| (name.as_bytes(), Some(&b"17"[..])));
+                                frame.answer(gset, 1, columns).unwrap();
+                            }
+                            statement.interpolate(&frame, &mut text);
                             let text = String::from_utf8(text).unwrap();
                             assert!(!text.contains(':'), "{}: {text}", workload.name);
                             check_key(&text, " k = ", 300_000);
@@ -288,6 +299,27 @@ mod tests {
             }
         }
     }
+
+    /// What statements of TPC-C answer, and later steps compute with.
+    const ANSWERS: &[&str] = &[
+        "w_tax",
+        "d_tax",
+        "d_next_o_id",
+        "c_discount",
+        "i_price",
+        "s_quantity",
+        "dist",
+        "namesakes",
+        "c_id",
+        "bad",
+        "w_name",
+        "d_name",
+        "o_id",
+        "no_o_id",
+        "o_c_id",
+        "amount",
+        "low",
+    ];
 
     fn check_key(text: &str, before: &str, most: u64) {
         if let Some((_, rest)) = text.split_once(before) {
