@@ -402,11 +402,6 @@ settings! {
     AutovacuumVacuumScaleFactor "autovacuum_vacuum_scale_factor": Autovacuum, Reload,
         real(0.0, 100.0, Unit::None, 0.2);
 
-    // ---- Query Tuning
-
-    /// How many of a column's most common values, and of the bounds of its histogram, `ANALYZE` keeps at most.
-    DefaultStatisticsTarget "default_statistics_target": Planner, Session, integer(1, 10_000, Unit::None, 100);
-
     // ---- Statement Behavior
 
     /// How long a statement may run; `0` sets no limit.
@@ -554,6 +549,9 @@ settings! {
     TrackWaitTiming "track_wait_timing": Statistics, Reload, boolean(true);
 
     // ---- Planner and Compatibility
+
+    /// How many of a column's common values, and bounds of its histogram, `ANALYZE` keeps.
+    DefaultStatisticsTarget "default_statistics_target": Planner, Session, integer(1, 10_000, Unit::None, 100);
 
     /// Whether expressions are compiled to machine code: never.
     ///
