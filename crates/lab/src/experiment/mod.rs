@@ -30,6 +30,7 @@ pub mod runner;
 mod simple_select;
 mod think_time;
 mod tpcb;
+mod tpcc;
 mod views;
 
 use design::{Design, Scope};
@@ -54,6 +55,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
     many_connections::EXPERIMENT,
     active_beside_idle::EXPERIMENT,
     tpcb::EXPERIMENT,
+    tpcc::STATEMENTS,
+    tpcc::PROCEDURES,
+    tpcc::READS,
     load::EXPERIMENT,
     null::EXPERIMENT,
 ];

@@ -114,6 +114,11 @@ impl Catalog<'_> {
         }
     }
 
+    /// The procedure of that number.
+    pub fn routine(&self, oid: Oid) -> Option<Arc<RoutineDef>> {
+        self.definitions.routine(oid).cloned()
+    }
+
     /// The procedures of a name, with a schema or without: those of the path's first schemas first.
     pub fn routines_named(&self, schema: Option<&str>, name: &str) -> Vec<Arc<RoutineDef>> {
         let schemas = match schema {

@@ -273,6 +273,11 @@ impl Definitions {
         self.roles.get(&oid)
     }
 
+    /// The procedure of that number.
+    pub fn routine(&self, oid: Oid) -> Option<&Arc<RoutineDef>> {
+        self.routines.get(&oid)
+    }
+
     /// The procedures that users have made.
     pub fn routines(&self) -> impl Iterator<Item = &Arc<RoutineDef>> {
         self.routines.values()

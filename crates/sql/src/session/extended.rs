@@ -5,7 +5,7 @@
 //! 2. `Execute` with a limit keeps the rest of the rows; the next `Execute` goes on with them.
 
 use super::output::{Format, Output, Tag, Undescribed};
-use super::prepared::{Body, Portal, Prepared, Progress};
+use super::prepared::{Body, Portal, Prepared, Progress, format_of};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
 use super::transaction::aborted;
 use super::{Environment, List, Named, Session, Text, bytes_in, text_in};
@@ -84,7 +84,15 @@ impl<A: Allocator + Copy> Session<A> {
                     {
                         return Err(aborted());
                     }
-                    Body::Utility
+                    // One that has no parameters to be typed, and computes nothing, is as good as its text.
+                    match parsed {
+                        crate::parser::ast::Statement::Utility(crate::parser::ast::Utility::Call(call))
+                            if !call.arguments.is_empty() =>
+                        {
+                            Body::Call(self.prepare_call(env, text, call, &oids)?)
+                        }
+                        _ => Body::Utility,
+                    }
                 }
                 Err(_) => return Err(Error::unsupported("a literal of this kind here")),
             },
@@ -92,7 +100,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut declared = List::new_in(self.memory);
         declared.try_reserve_exact(types.len()).map_err(|_| Error::out_of_memory("a statement", types.len() * 4))?;
         declared.extend_from_slice(types);
-        let own_text = if matches!(body, Body::Plan(_)) { "" } else { text };
+        let own_text = if body.plan().is_some() { "" } else { text };
         let statement = Prepared { text: text_in(own_text, self.memory)?, declared, body };
         if name.is_empty() {
             self.unnamed = Some(statement);
@@ -122,7 +130,16 @@ impl<A: Allocator + Copy> Session<A> {
     /// Errors: `0A000` if its result would be another one; those of compiling.
     pub(crate) fn current_body(&mut self, env: &Environment<'_>, name: &str) -> Result<Body> {
         let statement = self.statement_named(name)?;
-        let Body::Plan(id) = statement.body else { return Ok(statement.body) };
+        let id = match statement.body {
+            Body::Plan(id) => id,
+            Body::Call(call) => {
+                let Some(new) = self.renewed_call(env, call)? else { return Ok(Body::Call(call)) };
+                self.set_body(name, Body::Call(new));
+                self.plans.release(call.plan, self.memory);
+                return Ok(Body::Call(new));
+            }
+            Body::Utility | Body::Empty => return Ok(statement.body),
+        };
         if self.lock_plan(env, id)? {
             return Ok(Body::Plan(id));
         }
@@ -151,15 +168,19 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::unsupported("cached plan must not change result type"));
         }
         let new = Body::Plan(self.plans.add(&plan, text.as_bytes(), self.memory)?);
+        self.set_body(name, new);
+        self.plans.release(id, self.memory);
+        Ok(new)
+    }
+
+    fn set_body(&mut self, name: &str, body: Body) {
         let statement = match name.is_empty() {
             true => self.unnamed.as_mut(),
             false => self.statements.get_mut(&Named(name.as_bytes())),
         };
         if let Some(statement) = statement {
-            statement.body = new;
+            statement.body = body;
         }
-        self.plans.release(id, self.memory);
-        Ok(new)
     }
 
     fn portal_named(&self, name: &str) -> Result<&Portal<A>> {
@@ -205,10 +226,12 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(aborted());
         }
         let body = self.current_body(env, statement)?;
-        let plan = match body {
-            Body::Plan(id) => Plan::new(self.plans.bytes(id)),
-            Body::Utility | Body::Empty => None,
+        let columns = match body {
+            Body::Plan(id) => Plan::new(self.plans.bytes(id)).map_or(0, |plan| plan.columns().len()),
+            Body::Call(call) => self.call_columns(env, call)?,
+            Body::Utility | Body::Empty => 0,
         };
+        let plan = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
         let expected = plan.map_or(0, |plan| plan.client_types().len());
         if parameters.len() != expected {
             let message = format!(
@@ -217,7 +240,6 @@ impl<A: Allocator + Copy> Session<A> {
             );
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
         }
-        let columns = plan.map_or(0, |plan| plan.columns().len());
         if results.len() > 1 && results.len() != columns {
             let message = format!("bind message has {} result formats but query has {columns} columns", results.len());
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
@@ -244,7 +266,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let text = match body {
             Body::Utility => bytes_in(&self.statement_named(statement)?.text, memory)?,
-            Body::Plan(_) | Body::Empty => Text::new_in(memory),
+            Body::Plan(_) | Body::Call(_) | Body::Empty => Text::new_in(memory),
         };
         let mut formats = List::new_in(memory);
         formats.try_reserve_exact(results.len()).map_err(|_| Error::out_of_memory("a portal", results.len()))?;
@@ -261,7 +283,7 @@ impl<A: Allocator + Copy> Session<A> {
             holds: false,
         };
         self.add_portal(name, portal)?;
-        if let Body::Plan(id) = body {
+        if let Some(id) = body.plan() {
             self.plans.share(id);
         }
         Ok(())
@@ -329,10 +351,17 @@ impl<A: Allocator + Copy> Session<A> {
                         out.columns(result_columns(plan, |_| Format::Text));
                         Ok(true)
                     }
+                    Body::Call(call) => {
+                        let plan = Plan::new(self.plans.bytes(call.plan));
+                        let types: Vec<u32> =
+                            plan.into_iter().flat_map(|plan| plan.client_types()).map(|oid| oid.0).collect();
+                        parameters(out, &types);
+                        self.describe_call(env, call, |_| Format::Text, out)
+                    }
                     Body::Utility => {
                         parameters(out, &[]);
                         let text = String::from_utf8_lossy(&statement.text).into_owned();
-                        self.describe_utility(env, &text, out)
+                        self.describe_utility(&text, out)
                     }
                     Body::Empty => {
                         parameters(out, &[]);
@@ -351,9 +380,13 @@ impl<A: Allocator + Copy> Session<A> {
                         out.columns(result_columns(plan, |index| portal.format(index)));
                         Ok(true)
                     }
+                    Body::Call(call) => {
+                        let formats = portal.formats.to_vec();
+                        self.describe_call(env, call, |index| format_of(&formats, index), out)
+                    }
                     Body::Utility => {
                         let text = String::from_utf8_lossy(&portal.text).into_owned();
-                        self.describe_utility(env, &text, out)
+                        self.describe_utility(&text, out)
                     }
                     Body::Empty => Ok(false),
                 }
@@ -387,6 +420,19 @@ impl<A: Allocator + Copy> Session<A> {
                     portal.progress = Progress::Done;
                 }
                 self.extended_utility(env, &text, out)
+            }
+            Body::Call(call) => {
+                if self.transaction.is_failed() {
+                    return Err(aborted());
+                }
+                let Some(portal) = self.portal_mut(name) else { return Err(no_portal(name)) };
+                if !matches!(portal.progress, Progress::New) {
+                    let message = format!("portal \"{name}\" cannot be run");
+                    return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+                }
+                portal.progress = Progress::Done;
+                let (parameters, formats) = (portal.parameters.to_vec(), portal.formats.to_vec());
+                self.execute_call(env, call, &parameters, &formats, out)
             }
             Body::Plan(_) => {
                 if self.transaction.is_failed() {
@@ -604,7 +650,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     pub(crate) fn forget_body(&mut self, body: Body) {
-        if let Body::Plan(id) = body {
+        if let Some(id) = body.plan() {
             self.plans.release(id, self.memory);
         }
     }
@@ -629,7 +675,7 @@ impl<A: Allocator + Copy> Session<A> {
         let memory = self.memory;
         self.portals.retain(|_, portal| {
             let stays = portal.holds && (commit || matches!(portal.progress, Progress::Left { .. }));
-            if !stays && let Body::Plan(id) = portal.body {
+            if !stays && let Some(id) = portal.body.plan() {
                 plans.release(id, memory);
             }
             stays
@@ -645,7 +691,7 @@ impl<A: Allocator + Copy> Session<A> {
         let memory = self.memory;
         self.portals.retain(|_, portal| {
             let stays = portal.savepoints < number;
-            if !stays && let Body::Plan(id) = portal.body {
+            if !stays && let Some(id) = portal.body.plan() {
                 plans.release(id, memory);
             }
             stays

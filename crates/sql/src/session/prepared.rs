@@ -10,6 +10,7 @@
 use super::current::Stamp;
 use super::output::Format;
 use super::{List, Text};
+use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result};
 
@@ -107,10 +108,34 @@ impl<A: Allocator + Copy> Plans<A> {
 pub(crate) enum Body {
     /// A plan.
     Plan(PlanId),
+    /// A call of a procedure.
+    Call(PreparedCall),
     /// A statement that is not planned; it is read again when it is executed.
     Utility,
     /// Nothing.
     Empty,
+}
+
+impl Body {
+    /// The plan in the session's slab that it uses.
+    pub(crate) fn plan(self) -> Option<PlanId> {
+        match self {
+            Body::Plan(id) => Some(id),
+            Body::Call(call) => Some(call.plan),
+            Body::Utility | Body::Empty => None,
+        }
+    }
+}
+
+/// A call that was prepared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PreparedCall {
+    /// The plan that computes what goes in; it has the parameters. Its stamp is that of the whole.
+    pub(crate) plan: PlanId,
+    /// The procedure.
+    pub(crate) routine: Oid,
+    /// A number that differs where results do.
+    pub(crate) outputs: u64,
 }
 
 /// A prepared statement.
@@ -165,11 +190,16 @@ pub(crate) enum Progress<A: Allocator + Copy> {
 impl<A: Allocator + Copy> Portal<A> {
     /// How a column of the result is written.
     pub(crate) fn format(&self, column: usize) -> Format {
-        match self.formats.as_slice() {
-            [] => Format::Text,
-            [one] => *one,
-            each => each.get(column).copied().unwrap_or_default(),
-        }
+        format_of(&self.formats, column)
+    }
+}
+
+/// How a column of a result is written: `formats` are none for all text, one for all, or one each.
+pub(crate) fn format_of(formats: &[Format], column: usize) -> Format {
+    match formats {
+        [] => Format::Text,
+        [one] => *one,
+        each => each.get(column).copied().unwrap_or_default(),
     }
 }
 
@@ -180,9 +210,9 @@ impl<A: Allocator + Copy> super::Session<A> {
             true => self.unnamed_portal.as_ref(),
             false => self.portals.get(&super::Named(name.as_bytes())),
         };
-        portal.map_or(&[][..], |portal| match portal.body {
-            Body::Plan(id) => self.plans.text(id),
-            Body::Utility | Body::Empty => &portal.text,
+        portal.map_or(&[][..], |portal| match portal.body.plan() {
+            Some(id) => self.plans.text(id),
+            None => &portal.text,
         })
     }
 }

@@ -65,7 +65,7 @@ impl<A: Allocator + Copy> Session<A> {
             Body::Plan(id) => {
                 Plan::new(plans.bytes(id)).is_some_and(|plan| plan.has(flags::RETURNS_ROWS) && !plan.has(flags::WRITES))
             }
-            Body::Utility | Body::Empty => false,
+            Body::Call(_) | Body::Utility | Body::Empty => false,
         };
         let new = self.portals.iter().filter(|(_, portal)| is_new(portal) && reads(portal, &self.plans));
         let names: Vec<String> = new.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();

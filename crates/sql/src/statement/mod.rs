@@ -23,6 +23,7 @@
 
 pub mod alter;
 mod analyze;
+mod call;
 mod comment;
 pub mod constraint;
 pub mod copy;
@@ -127,12 +128,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Describes the result of a statement that is not planned; false if it has none.
-    pub(crate) fn describe_utility<O: Output>(
-        &mut self,
-        env: &Environment<'_>,
-        text: &str,
-        out: &mut O,
-    ) -> Result<bool> {
+    pub(crate) fn describe_utility<O: Output>(&mut self, text: &str, out: &mut O) -> Result<bool> {
         let bump = bumpalo::Bump::new();
         let end = text.trim_end_matches([' ', '\t', '\r', '\n', ';']).len();
         let statement = kernel::fiber::on_engine_stack(|| crate::parser::parse(text, 0, end, &bump))?;
@@ -145,7 +141,6 @@ impl<A: Allocator + Copy> Session<A> {
             }
             Utility::Execute { name, .. } => self.describe_execute(name.text, out),
             Utility::Fetch { name, discard: false, .. } => self.describe_cursor(name.text, out),
-            Utility::Call(call) => self.describe_call(env, text, call, out),
             _ => Ok(false),
         }
     }

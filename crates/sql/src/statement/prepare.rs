@@ -271,7 +271,7 @@ impl<A: Allocator + Copy> Session<A> {
         let memory = self.memory;
         self.portals.retain(|_, portal| {
             if portal.cursor
-                && let Body::Plan(id) = portal.body
+                && let Some(id) = portal.body.plan()
             {
                 plans.release(id, memory);
             }

@@ -1,4 +1,4 @@
-//! Procedures: `CREATE PROCEDURE`, `DROP PROCEDURE`, `CALL`, `DO`.
+//! Procedures: `CREATE PROCEDURE`, `DROP PROCEDURE`, `DO`. What `CALL` does is in [`super::call`].
 //!
 //! Rules
 //! 1. A procedure is told from others of its name by the types of what goes in. Which one a call means is found out as for functions:
@@ -6,26 +6,20 @@
 //! 2. `CALL` and `DO` may end the transaction if they are alone in it: not in a block, and not beside other statements of a text.
 
 use super::define::Change;
-use crate::bind::variable::Variable;
-use crate::bind::{self, Setting};
 use crate::catalog::codec::{ObjectClass, routine_image};
 use crate::catalog::routine::{ParameterDef, RoutineDef};
 use crate::catalog::{schema, split};
-use crate::parser::ast::{self, CreateProcedure, DoBlock, ExprKind, ProcedureName};
-use crate::plan::blob::{self, Constant};
-use crate::plan::{self, Plan};
-use crate::procedure::frame::{Slot, shapes};
+use crate::parser::ast::{CreateProcedure, DoBlock, ProcedureName};
+use crate::procedure::frame::shapes;
 use crate::procedure::kept::Readied;
 use crate::procedure::read;
 use crate::procedure::run::{Interpreter, Nesting, Notices};
 use crate::procedure::tree::{TypeText, Variable as Declared};
-use crate::session::{Column, Environment, Format, Output, Session, Tag};
-use crate::types::cast::{Context, can_coerce};
-use crate::types::{Arena, Datum, Oid, Type, table, typmod};
+use crate::session::{Environment, Output, Session, Tag};
+use crate::types::{Oid, Type, table, typmod};
 use allocator_api2::alloc::Allocator;
 use base::settings::MessageLevel;
 use base::{Error, Result, sqlstate};
-use bumpalo::Bump;
 use kernel::fiber::on_engine_stack;
 use std::sync::Arc;
 
@@ -33,19 +27,6 @@ use std::sync::Arc;
 const LANGUAGE: &str = "plpgsql";
 /// How many parameters a procedure may have.
 const PARAMETERS_MAX: usize = 100;
-
-/// What a call gives back for a parameter.
-pub(crate) struct Given {
-    /// The parameter's name.
-    pub(crate) name: String,
-    pub(crate) ty: Type,
-    pub(crate) value: Constant,
-    /// The name that was given for it, if it is one.
-    pub(crate) path: Option<Vec<String>>,
-}
-
-/// Variables around a call: names, types of the parameters that they are, values.
-type Known<'k> = (&'k [Variable], &'k [Oid], &'k [Datum<'k>]);
 
 fn check_language(language: Option<&str>) -> Result<()> {
     match language.map(str::to_ascii_lowercase).as_deref() {
@@ -59,34 +40,6 @@ fn check_language(language: Option<&str>) -> Result<()> {
         }
         None => Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, "no language specified")),
     }
-}
-
-/// The name that an argument is, if it is one.
-fn path_of(expr: &ast::Expr<'_>) -> Option<Vec<String>> {
-    match expr.kind {
-        ExprKind::Column(path) => Some(path.iter().map(|name| name.text.to_owned()).collect()),
-        _ => None,
-    }
-}
-
-/// Which argument of a call goes to which parameter; none if they do not fit. A parameter without one has its default.
-fn placed(routine: &RoutineDef, arguments: &[ast::Argument<'_>]) -> Option<Vec<Option<usize>>> {
-    let mut placed = vec![None; routine.parameters.len()];
-    for (index, argument) in arguments.iter().enumerate() {
-        let at = match argument.name {
-            None => index,
-            Some(name) => routine.parameters.iter().position(|parameter| parameter.name == name.text)?,
-        };
-        let place = placed.get_mut(at)?;
-        if place.replace(index).is_some() {
-            return None;
-        }
-    }
-    let has_all = placed
-        .iter()
-        .zip(&routine.parameters)
-        .all(|(argument, parameter)| argument.is_some() || (parameter.default.is_some() && parameter.mode != b'o'));
-    has_all.then_some(placed)
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -254,7 +207,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// A procedure's body, read, with the types of its variables.
-    fn readied(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Arc<Readied>> {
+    pub(super) fn readied(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Arc<Readied>> {
         let settled =
             env.database.shared.as_ref().filter(|_| self.work.shares_plans()).and_then(|shared| shared.settled());
         let settled = settled.filter(|_| !routine.oid.is_none());
@@ -296,7 +249,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// May a statement of a text end the transaction?
-    fn is_atomic(&self) -> bool {
+    pub(super) fn is_atomic(&self) -> bool {
         self.transaction.outlives_statement()
     }
 
@@ -325,249 +278,6 @@ impl<A: Allocator + Copy> Session<A> {
         Interpreter::new(self, env, notices, (&readied.body, &readied.shapes), "inline_code_block", nesting).run()
     }
 
-    /// `CALL`, of a client: what it gives back is a row.
-    pub(super) fn call_statement<O: Output>(
-        &mut self,
-        env: &Environment<'_>,
-        text: &str,
-        call: &ast::Call<'_>,
-        out: &mut O,
-    ) -> Result<Option<Tag>> {
-        let nesting = Nesting { depth: 0, atomic: self.is_atomic() };
-        let none: Known<'_> = (&[], &[], &[]);
-        let given = self.call(env, text, call, none, nesting, &mut |level, error| out.notice(level, error))?;
-        if !given.is_empty() {
-            out.columns(given.iter().map(|one| Column {
-                name: &one.name,
-                table: 0,
-                number: 0,
-                ty: one.ty,
-                size: table::by_oid(one.ty.oid).map_or(-1, |row| row.length),
-                format: Format::Text,
-            }));
-            let styles = self.styles(env)?;
-            let style = styles.style(kernel::clock::wall_us());
-            out.begin_row();
-            for one in &given {
-                match one.value.datum() {
-                    Datum::Null => out.null(),
-                    datum => {
-                        out.value(|buffer| crate::types::io::output(table::kind(one.ty.oid), datum, &style, buffer))?
-                    }
-                }
-            }
-            out.end_row()?;
-        }
-        Ok(Some(Tag::Words("CALL")))
-    }
-
-    /// Says what a `CALL` gives back; false if nothing.
-    pub(super) fn describe_call<O: Output>(
-        &mut self,
-        env: &Environment<'_>,
-        text: &str,
-        call: &ast::Call<'_>,
-        out: &mut O,
-    ) -> Result<bool> {
-        let (routine, _) = self.called(env, text, call, (&[], &[], &[]))?;
-        let outputs: Vec<_> = routine.parameters.iter().filter(|parameter| parameter.mode != b'i').collect();
-        if outputs.is_empty() {
-            return Ok(false);
-        }
-        out.columns(outputs.iter().enumerate().map(|(index, parameter)| Column {
-            name: if parameter.name.is_empty() { UNNAMED[index.min(UNNAMED.len() - 1)] } else { &parameter.name },
-            table: 0,
-            number: 0,
-            ty: parameter.ty,
-            size: table::by_oid(parameter.ty.oid).map_or(-1, |row| row.length),
-            format: Format::Text,
-        }));
-        Ok(true)
-    }
-
-    /// The procedure that a call means, and which argument goes to which parameter.
-    #[allow(clippy::type_complexity)]
-    fn called(
-        &mut self,
-        env: &Environment<'_>,
-        text: &str,
-        call: &ast::Call<'_>,
-        (variables, types, _): Known<'_>,
-    ) -> Result<(Arc<RoutineDef>, Vec<Option<usize>>)> {
-        let (schema, name) = split(call.path)?;
-        let styles = self.styles(env)?;
-        let style = styles.style(self.transaction.started_at());
-        let catalog = self.catalog(env)?;
-        let mut seen_named = false;
-        for argument in call.arguments {
-            if seen_named && argument.name.is_none() {
-                return Err(Error::statement(
-                    sqlstate::SYNTAX_ERROR,
-                    "positional argument cannot follow named argument",
-                ));
-            }
-            seen_named |= argument.name.is_some();
-        }
-        if let Some(schema) = schema.filter(|schema| catalog.schema(schema).is_none()) {
-            let message = format!("schema \"{schema}\" does not exist");
-            return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
-        }
-        let named = catalog.routines_named(schema, name);
-        let values: Vec<ast::Expr<'_>> = call.arguments.iter().map(|argument| argument.value).collect();
-        let actual = on_engine_stack(|| {
-            let (arena, bump) = (Arena::new(), Bump::new());
-            let setting = Setting {
-                catalog: &catalog,
-                text,
-                slots: &[],
-                style,
-                client_types: types,
-                new_parameters: false,
-                variables,
-            };
-            bind::types_of(&values, &setting, &arena, &bump)
-        })?;
-        let mut best: Vec<(usize, Arc<RoutineDef>, Vec<Option<usize>>)> = Vec::new();
-        for routine in named {
-            let Some(places) = placed(&routine, call.arguments) else { continue };
-            let mut exact = 0;
-            let fits = routine.parameters.iter().zip(&places).all(|(parameter, place)| {
-                let Some(index) = place else { return true };
-                exact += usize::from(actual[*index] == parameter.ty.oid);
-                parameter.mode == b'o' || can_coerce(actual[*index], parameter.ty.oid, Context::Implicit)
-            });
-            if fits {
-                best.push((exact, routine, places));
-            }
-        }
-        let most = best.iter().map(|one| one.0).max();
-        let mut best: Vec<_> = best.into_iter().filter(|one| Some(one.0) == most).collect();
-        let shown = || {
-            let types: Vec<String> = actual.iter().map(|oid| crate::types::resolve::show(*oid)).collect();
-            let path: Vec<&str> = call.path.iter().map(|name| name.text).collect();
-            format!("{}({})", path.join("."), types.join(", "))
-        };
-        match (best.pop(), best.is_empty()) {
-            (Some((_, routine, places)), true) => Ok((routine, places)),
-            (Some(_), false) => {
-                let message = format!("procedure {} is not unique", shown());
-                Err(Error::statement(sqlstate::AMBIGUOUS_FUNCTION, message)
-                    .hint("Could not choose a best candidate procedure. You might need to add explicit type casts."))
-            }
-            (None, _) => {
-                let is_function = catalog.read_reg(Oid::REGPROC, name).is_ok();
-                if is_function {
-                    let message = format!("{} is not a procedure", shown());
-                    return Err(
-                        Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a function, use SELECT.")
-                    );
-                }
-                let message = format!("procedure {} does not exist", shown());
-                Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, message).hint(
-                    "No procedure matches the given name and argument types. You might need to add explicit type casts.",
-                ))
-            }
-        }
-    }
-
-    /// `CALL`: the values of what comes out.
-    pub(crate) fn call(
-        &mut self,
-        env: &Environment<'_>,
-        text: &str,
-        call: &ast::Call<'_>,
-        known: Known<'_>,
-        nesting: Nesting,
-        notices: Notices<'_>,
-    ) -> Result<Vec<Given>> {
-        let (routine, places) = self.called(env, text, call, known)?;
-        let values = self.call_values(env, text, call, known, (&routine, &places), notices)?;
-        let readied = self.readied(env, &routine)?;
-        let shown = routine.shown();
-        let mut interpreter = Interpreter::new(self, env, notices, (&readied.body, &readied.shapes), &shown, nesting);
-        for (index, value) in values.into_iter().enumerate() {
-            // The first variable is `found`.
-            if let Some(Slot::Scalar(_, place)) = interpreter.frame.slots.get_mut(index + 1) {
-                *place = value;
-            }
-        }
-        interpreter.run()?;
-        let slots = std::mem::take(&mut interpreter.frame.slots);
-        let mut given = Vec::new();
-        for (index, (parameter, slot)) in routine.parameters.iter().zip(slots.into_iter().skip(1)).enumerate() {
-            let (true, Slot::Scalar(ty, value)) = (parameter.mode != b'i', slot) else { continue };
-            let path = places[index].and_then(|place| path_of(&call.arguments[place].value));
-            let name = match parameter.name.is_empty() {
-                true => UNNAMED[given.len().min(UNNAMED.len() - 1)].to_owned(),
-                false => parameter.name.clone(),
-            };
-            given.push(Given { name, ty, value, path });
-        }
-        Ok(given)
-    }
-
-    /// Computes the arguments of a call, one for each parameter.
-    fn call_values(
-        &mut self,
-        env: &Environment<'_>,
-        text: &str,
-        call: &ast::Call<'_>,
-        (variables, types, values): Known<'_>,
-        (routine, places): (&RoutineDef, &[Option<usize>]),
-        notices: Notices<'_>,
-    ) -> Result<Vec<Constant>> {
-        let inputs: Vec<usize> = (0..places.len()).filter(|index| routine.parameters[*index].mode != b'o').collect();
-        let mut computed = vec![Constant::Null; places.len()];
-        if inputs.is_empty() {
-            return Ok(computed);
-        }
-        let wanted: Vec<Oid> = inputs.iter().map(|index| routine.parameters[*index].ty.oid).collect();
-        let styles = self.styles(env)?;
-        let style = styles.style(self.transaction.started_at());
-        let plan = {
-            let catalog = self.catalog(env)?;
-            on_engine_stack(|| {
-                let (arena, bump) = (Arena::new(), Bump::new());
-                let mut exprs = Vec::with_capacity(inputs.len());
-                for index in &inputs {
-                    exprs.push(match (places[*index], &routine.parameters[*index].default) {
-                        (Some(place), _) => call.arguments[place].value,
-                        (None, Some(default)) => crate::parser::parse_expr(default, &bump)?,
-                        (None, None) => {
-                            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an argument is missing"));
-                        }
-                    });
-                }
-                let setting = Setting {
-                    catalog: &catalog,
-                    text,
-                    slots: &[],
-                    style,
-                    client_types: types,
-                    new_parameters: false,
-                    variables,
-                };
-                let (mut bound, root) = bind::bind_values(&exprs, &wanted, &setting, &arena, &bump)?;
-                let tree = plan::choose::choose(&mut bound, root, &catalog)?;
-                plan::encode::encode(&bound, &tree)
-            })?
-        };
-        let Some(read) = Plan::new(&plan) else { return Err(Error::unsupported("an empty plan")) };
-        let tables = crate::session::current::stored_tables(&plan);
-        if !tables.is_empty() {
-            return Err(Error::unsupported("cannot use subquery in CALL argument"));
-        }
-        debug_assert_eq!(read.columns().len(), wanted.len());
-        let gathered = self.gather(env, &plan, values, 1, notices)?;
-        let mut at = 0;
-        for (index, oid) in inputs.iter().zip(&wanted) {
-            let (datum, next) = blob::get_value(table::kind(*oid), &gathered.rows, at)?;
-            computed[*index] = Constant::of(datum);
-            at = next;
-        }
-        Ok(computed)
-    }
-
     /// `COMMIT` and `ROLLBACK` in a body: the next transaction begins at once.
     pub(crate) fn end_and_begin(&mut self, env: &Environment<'_>, commit: bool, chain: bool) -> Result<()> {
         let modes = {
@@ -588,7 +298,3 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 }
-
-/// What results of parameters without names are called.
-const UNNAMED: [&str; 9] =
-    ["column1", "column2", "column3", "column4", "column5", "column6", "column7", "column8", "column9"];

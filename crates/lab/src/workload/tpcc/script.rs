@@ -35,10 +35,10 @@ fn draw_customer() -> String {
     )
 }
 
-/// The last name of three digits, put together by the server.
+/// The last name of three digits, put together by the server. A parameter alone behind `CASE` would be a text.
 fn name() -> String {
     let syllable = |digit: &str| {
-        let mut text = format!("CASE :{digit}");
+        let mut text = format!("CASE :{digit} + 0");
         for (number, syllable) in SYLLABLES.iter().enumerate() {
             let _ = write!(text, " WHEN {number} THEN '{syllable}'");
         }
@@ -61,7 +61,7 @@ fn find_customer(warehouse: &str, district: &str) -> String {
 
 /// A district's text of a piece of stock.
 fn district_text() -> String {
-    let mut text = "CASE :d_id".to_string();
+    let mut text = "CASE :d_id + 0".to_string();
     for district in 1..=DISTRICTS {
         let _ = write!(text, " WHEN {district} THEN s_dist_{district:02}");
     }
