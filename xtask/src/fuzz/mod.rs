@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The crates with such a test.
 const CRATES: [&str; 2] = ["protocol", "storage"];
 /// How long `check` tries other cases than those that the tests always run.
-const SMALL: Duration = Duration::from_secs(60);
+const SMALL: Duration = Duration::from_secs(30);
 
 /// `cargo xtask fuzz [--minutes N] [--seed N]`: so long in all, on two processors. `cargo xtask fuzz coverage [--minutes N]`.
 pub fn run(mut args: Args) -> Outcome<()> {

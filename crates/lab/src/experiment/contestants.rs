@@ -1,7 +1,8 @@
 //! Who is compared.
 
-use crate::address::Address;
+use crate::address::{Address, Wire};
 use crate::server::{Product, Subject};
+use crate::workload::Workload;
 
 /// The six models, process models first.
 pub const MODELS: [(&str, &str); 6] = [
@@ -74,6 +75,16 @@ pub fn peers() -> Vec<Subject> {
 /// The six models and the servers of others.
 pub fn servers() -> Vec<Subject> {
     models().into_iter().chain(peers()).collect()
+}
+
+/// The six models and the servers of others, as far as they understand a workload.
+pub fn servers_for(workload: &Workload) -> Vec<Subject> {
+    let understands = |subject: &Subject| match (&subject.product, workload.only) {
+        (Product::MariaDb { .. }, Some(wire)) => wire == Wire::Mysql,
+        (_, Some(wire)) => wire == Wire::Postgres,
+        (_, None) => true,
+    };
+    servers().into_iter().filter(understands).collect()
 }
 
 /// The six models, the ceiling, and the servers of others.

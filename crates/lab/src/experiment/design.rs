@@ -213,6 +213,10 @@ impl Design {
             }
         });
         self.protocol = scope.protocol.unwrap_or(self.protocol);
+        if self.protocol == Protocol::Simple && self.workload.has_texts {
+            let message = format!("--protocol simple does not serve {}", self.workload.name);
+            return Err(error::usage(message).hint("Its statements have texts as parameters: use named or unnamed."));
+        }
         self.defines = scope.defines.clone();
         if scope.rounds == Some(0) || scope.scale == Some(0) {
             let name = if scope.rounds == Some(0) { "rounds" } else { "scale" };

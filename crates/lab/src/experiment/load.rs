@@ -30,6 +30,7 @@ fn workload(scope: &Scope) -> Result<Workload> {
 
 fn design(scope: &Scope) -> Result<Design> {
     let workload = workload(scope)?;
+    let contestants = contestants::servers_for(&workload);
     let step = |clients: u32| Step {
         idle: scope.idle.unwrap_or(0),
         pace: scope.pace.unwrap_or(Pace::Closed),
@@ -43,7 +44,7 @@ fn design(scope: &Scope) -> Result<Design> {
         workload,
         defines: Vec::new(),
         steps: points(scope, &[1, 8, 64]).into_iter().map(step).collect(),
-        contestants: contestants::servers(),
+        contestants,
         baseline: "PostgreSQL 15".into(),
         layouts: vec![Layout::Free],
         rounds: 5,

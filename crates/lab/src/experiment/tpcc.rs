@@ -8,7 +8,6 @@ use super::contestants;
 use super::design::{Design, Layout, Scope, Step, expect, expect_of_all, points, usual_charts};
 use crate::driver::{Pace, Protocol};
 use crate::record::Figure;
-use crate::server::{Product, Subject};
 use crate::workload::Workload;
 use base::Result;
 use std::time::Duration;
@@ -40,48 +39,32 @@ const PEER: &str = "PostgreSQL 18";
 fn statements(scope: &Scope) -> Result<Design> {
     let question = "How many transactions of an order-entry application can each model do, where each of their statements is a \
                     request by itself, and at what cost?";
-    let mut design =
-        as_fast_as_they_can("Order entry, statement by statement", question, "tpcc", contestants::servers())?;
-    design.steps = terminals(scope);
-    design.within(scope)
+    as_fast_as_they_can(scope, "Order entry, statement by statement", question, "tpcc")
 }
 
 fn procedures(scope: &Scope) -> Result<Design> {
     let question = "How many transactions of an order-entry application can each model do, where each of them is one call of a \
                     procedure, and at what cost?";
-    // The procedures are PostgreSQL's.
-    let speaks = |subject: &Subject| !matches!(subject.product, Product::MariaDb { .. });
-    let contestants = contestants::servers().into_iter().filter(speaks).collect();
-    let mut design = as_fast_as_they_can("Order entry with procedures", question, "tpcc-procedures", contestants)?;
-    design.steps = terminals(scope);
-    design.within(scope)
+    as_fast_as_they_can(scope, "Order entry with procedures", question, "tpcc-procedures")
 }
 
-fn terminals(scope: &Scope) -> Vec<Step> {
-    points(scope, &[8, 64]).into_iter().map(Step::clients).collect()
-}
-
-fn as_fast_as_they_can(
-    title: &'static str,
-    question: &'static str,
-    workload: &str,
-    contestants: Vec<Subject>,
-) -> Result<Design> {
+fn as_fast_as_they_can(scope: &Scope, title: &'static str, question: &'static str, workload: &str) -> Result<Design> {
+    let workload = Workload::named(workload)?;
     let mut expected = Vec::new();
     for x in [8.0, 64.0] {
         let at = (Some("free"), Some(x));
         expected.extend(expect_of_all(PEER, Figure::Throughput, at, (Some(1.0), None), GOAL));
         expected.push(expect("thread/fiber", PEER, Figure::Throughput, at, (Some(1.3), None), GOAL));
     }
-    Ok(Design {
+    Design {
         title,
         question,
         axis: "terminals",
-        workload: Workload::named(workload)?,
         defines: Vec::new(),
         protocol: Protocol::Named,
-        steps: Vec::new(),
-        contestants,
+        steps: points(scope, &[8, 64]).into_iter().map(Step::clients).collect(),
+        contestants: contestants::servers_for(&workload),
+        workload,
         baseline: PEER.into(),
         layouts: vec![Layout::Free],
         rounds: 5,
@@ -92,7 +75,8 @@ fn as_fast_as_they_can(
         disk: true,
         charts: usual_charts(),
         expected,
-    })
+    }
+    .within(scope)
 }
 
 fn reads(scope: &Scope) -> Result<Design> {

@@ -50,6 +50,12 @@ pub struct Workload {
     pub reconnect: bool,
     /// The protocol where the user does not say: `named`, `unnamed` or `simple`.
     pub protocol: &'static str,
+    /// The only protocol whose servers understand it, if not all do.
+    pub only: Option<Wire>,
+    /// Whether texts that servers gave go back as values: they would need quotes in the text of a simple query.
+    pub has_texts: bool,
+    /// Whether some transactions take themselves back: the server counts fewer than the driver then.
+    pub rolls_back: bool,
     /// The tables that it makes.
     pub tables: Vec<Table>,
     /// Statements of the user's own that make and fill tables.
@@ -153,6 +159,9 @@ impl Workload {
             scale_unit: "",
             reconnect: false,
             protocol: "named",
+            only: None,
+            has_texts: false,
+            rolls_back: false,
             tables: Vec::new(),
             schema: Vec::new(),
             scripts: Vec::new(),

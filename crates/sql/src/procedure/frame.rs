@@ -5,17 +5,18 @@
 //! 2. [`Frame::shape`] is another one whenever the type of a variable, or the columns of a record, became others: plans that were made
 //!    before are not used any more.
 
+use super::kept::Planned;
 use super::tree::{Body, Piece, Target, TypeText};
 use crate::bind::variable::{Meaning, Variable};
 use crate::catalog::Catalog;
 use crate::plan::blob::Constant;
-use crate::session::current::{Stamp, StoredTables};
+use crate::session::current::Stamp;
 use crate::session::{Environment, Session};
 use crate::types::cast::{self, Context, Method};
 use crate::types::{Arena, Datum, EvalCtx, Oid, Type};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A variable's type, found out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,8 +50,7 @@ pub(crate) enum Slot {
 /// A plan that is kept while the call runs.
 #[derive(Clone)]
 pub(crate) struct Kept {
-    pub(crate) plan: Rc<Vec<u8>>,
-    pub(crate) tables: StoredTables,
+    pub(crate) planned: Arc<Planned>,
     pub(crate) stamp: Option<Stamp>,
     pub(crate) shape: u64,
 }
@@ -159,6 +159,7 @@ impl Frame {
         let slot = &mut self.slots[number as usize];
         match (slot, shape) {
             (Slot::Scalar(_, value), Shape::Scalar(_)) => *value = Constant::Null,
+            (Slot::Record(None, _), Shape::Record) => {}
             (slot, shape) => {
                 *slot = empty(shape);
                 self.shape += 1;

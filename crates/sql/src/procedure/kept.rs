@@ -1,7 +1,15 @@
-//! Bodies that a process has read: each is read once for every version of the definitions.
+//! Bodies that a process has read, with plans of what is in them.
+//!
+//! A body is read once for every version of the definitions. The plan of a piece is kept beside it when a call has made it: the next
+//! call, of any session with the same settings, finds it by the piece's number.
+//!
+//! Rules
+//! 1. A plan is kept only if its variables have the types that they begin a call with, and is used only while the definitions are those
+//!    that the body was read with: nothing has to be compared but their version, behind the locks of the plan's tables.
 
 use super::frame::Shape;
 use super::tree::Body;
+use crate::session::current::{StoredTables, stored_tables};
 use crate::types::Oid;
 use kernel::sync::Spin;
 use std::sync::Arc;
@@ -9,10 +17,65 @@ use std::sync::Arc;
 /// How many a process keeps.
 const KEPT_MAX: usize = 256;
 
+/// A plan, and the tables that are locked for it.
+pub(crate) struct Planned {
+    pub(crate) plan: Vec<u8>,
+    pub(crate) tables: StoredTables,
+}
+
+impl Planned {
+    /// A plan that was made.
+    pub(crate) fn new(plan: Vec<u8>) -> Planned {
+        let tables = stored_tables(&plan);
+        Planned { plan, tables }
+    }
+}
+
 /// A body with the types of its variables.
 pub(crate) struct Readied {
     pub(crate) body: Body,
     pub(crate) shapes: Vec<Shape>,
+    /// The definitions that it was read with; none if it is for one call only.
+    pub(crate) version: Option<u64>,
+    plans: Spin<Plans>,
+}
+
+/// Plans by the numbers of their pieces, for sessions with these settings.
+struct Plans {
+    settings: Vec<u8>,
+    plans: Vec<Option<Arc<Planned>>>,
+}
+
+impl Readied {
+    /// A body that was read.
+    pub(crate) fn new(body: Body, shapes: Vec<Shape>, version: Option<u64>) -> Readied {
+        let plans = Plans { settings: Vec::new(), plans: vec![None; body.pieces as usize] };
+        Readied { body, shapes, version, plans: Spin::new(plans) }
+    }
+
+    /// The plan of a piece for a session with these settings.
+    pub(crate) fn plan(&self, piece: usize, settings: &[u8]) -> Option<Arc<Planned>> {
+        let known = self.plans.lock();
+        known.plans[piece].clone().filter(|_| known.settings == settings)
+    }
+
+    /// Keeps one. Those of other settings go: it is settings that many sessions share which are worth it.
+    pub(crate) fn keep(&self, piece: usize, settings: Vec<u8>, planned: &Arc<Planned>) {
+        let none = vec![None; self.body.pieces as usize];
+        let old = {
+            let mut known = self.plans.lock();
+            let old = match known.settings == settings {
+                true => None,
+                false => {
+                    known.settings = settings;
+                    Some(std::mem::replace(&mut known.plans, none))
+                }
+            };
+            (known.plans[piece].replace(planned.clone()), old)
+        };
+        // What has to be dropped is dropped without the lock.
+        drop(old);
+    }
 }
 
 /// The bodies of a process: of which procedure, and of which version of the definitions.

@@ -3,10 +3,11 @@
 //! A statement answers how to go on ([`Flow`]): loops and blocks look whether an `EXIT` is theirs and hand it on if not. Recursion
 //! follows the tree, and calls in calls; each step counts ([`Nesting`]).
 
-use super::frame::{Frame, Shape, Slot};
+use super::frame::{Frame, Slot};
+use super::kept::Readied;
 use super::raise::{covers, may_be_caught, within};
 use super::sql::Done;
-use super::tree::{Block, Body, Into, Kind, Piece, Source, Statement, Target};
+use super::tree::{Block, Into, Kind, Piece, Source, Statement, Target};
 use crate::bind::variable::Variable;
 use crate::plan::blob::Constant;
 use crate::session::{Column, CopyFormat, Environment, Output, Session, Tag};
@@ -48,8 +49,7 @@ pub(crate) struct Interpreter<'i, 'e, A: Allocator + Copy> {
     pub(crate) session: &'i mut Session<A>,
     pub(crate) env: &'i Environment<'e>,
     pub(crate) notices: Notices<'i>,
-    pub(crate) body: &'i Body,
-    pub(crate) shapes: &'i [Shape],
+    pub(crate) readied: &'i Readied,
     pub(crate) frame: Frame,
     /// What the routine is called in contexts.
     name: &'i str,
@@ -67,19 +67,19 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
         session: &'i mut Session<A>,
         env: &'i Environment<'e>,
         notices: Notices<'i>,
-        (body, shapes): (&'i Body, &'i [Shape]),
+        readied: &'i Readied,
         name: &'i str,
         nesting: Nesting,
     ) -> Interpreter<'i, 'e, A> {
-        let frame = Frame::new(body, shapes);
+        let frame = Frame::new(&readied.body, &readied.shapes);
         let floor = kernel::fiber::stack_floor();
-        Interpreter { session, env, notices, body, shapes, frame, name, nesting, levels: 0, floor, turns: 0 }
+        Interpreter { session, env, notices, readied, frame, name, nesting, levels: 0, floor, turns: 0 }
     }
 
     /// Carries the body out.
     pub(crate) fn run(&mut self) -> Result<()> {
         self.set_found(false);
-        match self.block(&self.body.block) {
+        match self.block(&self.readied.body.block) {
             Ok(_) => Ok(()),
             Err(error) => Err(within(error, self.place())),
         }
@@ -136,7 +136,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
         let at = self.frame.at;
         for (number, value) in &block.declared {
             self.frame.at = (at.0, "during statement block local variable initialization");
-            self.frame.clear(*number, &self.shapes[*number as usize]);
+            self.frame.clear(*number, &self.readied.shapes[*number as usize]);
             if let Some(piece) = value {
                 let (ty, value) = self.value(piece)?;
                 self.assign(&Target { variable: *number, field: None }, ty, value)?;
@@ -463,7 +463,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
         let crate::parser::ast::Statement::Utility(crate::parser::ast::Utility::Call(call)) = parsed else {
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, "a CALL was expected"));
         };
-        let (names, types) = self.frame.names(self.body, piece);
+        let (names, types) = self.frame.names(&self.readied.body, piece);
         let nesting = self.inner();
         let values: Vec<Constant> = self.frame.values(piece).into_iter().map(Constant::of).collect();
         let values: Vec<Datum<'_>> = values.iter().map(Constant::datum).collect();
@@ -486,7 +486,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
 
     /// The variable that a path means in a piece.
     fn named(&self, piece: &Piece, path: &[String]) -> Option<Target> {
-        let variables = piece.variables.iter().map(|number| (*number, &self.body.variables[*number as usize]));
+        let variables = piece.variables.iter().map(|number| (*number, &self.readied.body.variables[*number as usize]));
         match path {
             [name] => {
                 let found = variables.clone().find(|(_, known)| known.name == *name && !known.constant);

@@ -6,18 +6,18 @@
 //! 2. Rows are collected before they are used: nothing of an execution is open while the next statement runs.
 
 use super::frame::{Field, Kept, Slot, shown};
+use super::kept::Planned;
 use super::raise::in_statement;
 use super::run::Interpreter;
 use super::tree::{Into, Piece, Source, Target};
 use crate::parser::ast::{Statement, Utility};
 use crate::plan::blob::{self, Constant};
 use crate::plan::{Plan, flags};
-use crate::session::current::stored_tables;
 use crate::session::run::Gathered;
 use crate::types::{Oid, Type, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The rows of a query.
 pub(crate) struct Rows {
@@ -52,46 +52,65 @@ fn columns(plan: Plan<'_>) -> Vec<(String, Type)> {
 
 impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     /// The plan of a piece; none if it is a statement that is not planned.
-    fn plan(&mut self, piece: &Piece) -> Result<Option<Rc<Vec<u8>>>> {
+    fn plan(&mut self, piece: &Piece) -> Result<Option<Arc<Planned>>> {
         let (session, env) = (&mut *self.session, self.env);
         let number = piece.number as usize;
         if let Some(kept) = self.frame.kept[number].as_mut().filter(|kept| kept.shape == self.frame.shape) {
-            if kept.tables.is_empty() {
-                return Ok(Some(kept.plan.clone()));
+            let tables = &kept.planned.tables;
+            if tables.is_empty() {
+                return Ok(Some(kept.planned.clone()));
             }
-            session.lock_tables(env, &kept.tables)?;
+            session.lock_tables(env, tables)?;
             let now = session.stamp(env)?;
             if now.is_some() && now == kept.stamp {
-                return Ok(Some(kept.plan.clone()));
+                return Ok(Some(kept.planned.clone()));
             }
-            if session.stands(env, &kept.tables)? {
+            if session.stands(env, tables)? {
                 kept.stamp = now;
-                return Ok(Some(kept.plan.clone()));
+                return Ok(Some(kept.planned.clone()));
             }
         }
-        let (names, types) = self.frame.names(self.body, piece);
+        // An earlier call may have left it. A body of one call only, and variables of other types, share nothing.
+        let version = self.readied.version.filter(|_| self.frame.shape == 0);
+        let settings = version.and_then(|_| session.plan_settings(env));
+        if let Some(settings) = &settings
+            && let Some(planned) = self.readied.plan(number, settings)
+        {
+            session.lock_tables(env, &planned.tables)?;
+            let now = session.stamp(env)?;
+            if now.map(|now| now.version) == version {
+                self.frame.kept[number] = Some(Kept { planned: planned.clone(), stamp: now, shape: 0 });
+                return Ok(Some(planned));
+            }
+        }
+        let (names, types) = self.frame.names(&self.readied.body, piece);
         let Some(plan) = session.compile_piece(env, &piece.text, &names, &types)? else { return Ok(None) };
-        let (plan, stamp) = (Rc::new(plan), session.stamp(env)?);
-        let tables = stored_tables(&plan);
-        self.frame.kept[number] = Some(Kept { plan: plan.clone(), tables, stamp, shape: self.frame.shape });
-        Ok(Some(plan))
+        let is_reusable = Plan::new(&plan).is_some_and(|plan| plan.has(flags::REUSABLE));
+        let (planned, stamp) = (Arc::new(Planned::new(plan)), session.stamp(env)?);
+        if let Some(settings) = settings.filter(|_| is_reusable)
+            && stamp.map(|stamp| stamp.version) == version
+        {
+            self.readied.keep(number, settings, &planned);
+        }
+        self.frame.kept[number] = Some(Kept { planned: planned.clone(), stamp, shape: self.frame.shape });
+        Ok(Some(planned))
     }
 
     /// Executes a piece that is planned.
-    fn gather(&mut self, piece: &Piece, most: u64) -> Result<Option<(Rc<Vec<u8>>, Gathered)>> {
-        let Some(plan) = self.plan(piece)? else { return Ok(None) };
+    fn gather(&mut self, piece: &Piece, most: u64) -> Result<Option<(Arc<Planned>, Gathered)>> {
+        let Some(planned) = self.plan(piece)? else { return Ok(None) };
         let values = self.frame.values(piece);
-        let gathered = self.session.gather(self.env, &plan, &values, most, self.notices)?;
-        Ok(Some((plan, gathered)))
+        let gathered = self.session.gather(self.env, &planned.plan, &values, most, self.notices)?;
+        Ok(Some((planned, gathered)))
     }
 
     /// The value of an expression.
     pub(crate) fn value(&mut self, piece: &Piece) -> Result<(Type, Constant)> {
         let done = self.gather(piece, 2);
-        let Some((plan, gathered)) = done? else {
+        let Some((planned, gathered)) = done? else {
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, "an expression was expected"));
         };
-        let Some(read) = Plan::new(&plan) else { return Err(Error::unsupported("an empty plan")) };
+        let Some(read) = Plan::new(&planned.plan) else { return Err(Error::unsupported("an empty plan")) };
         let mut all = read.columns();
         let (Some(column), None) = (all.next(), all.next()) else {
             let message = format!("query \"{}\" returned {} columns", piece.text, read.columns().len());
@@ -131,7 +150,7 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
 
     /// Puts a value into a variable.
     pub(crate) fn assign(&mut self, target: &Target, ty: Type, value: Constant) -> Result<()> {
-        let variable = &self.body.variables[target.variable as usize];
+        let variable = &self.readied.body.variables[target.variable as usize];
         match (&mut self.frame.slots[target.variable as usize], &target.field) {
             (Slot::Scalar(own, place), None) => {
                 if variable.not_null && matches!(value, Constant::Null) {
@@ -143,7 +162,7 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                 Ok(())
             }
             (Slot::Scalar(..), Some(_)) => {
-                let message = format!("variable \"{}\" is not a record", shown(self.body, target));
+                let message = format!("variable \"{}\" is not a record", shown(&self.readied.body, target));
                 Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message))
             }
             (Slot::Record(Some(fields), _), Some(name)) => {
@@ -220,8 +239,8 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     pub(crate) fn execute(&mut self, piece: &Piece, most: u64) -> Result<Done> {
         let done = self.gather(piece, most).map_err(|error| in_statement(error, &piece.text))?;
         match done {
-            Some((plan, gathered)) => {
-                let Some(read) = Plan::new(&plan) else { return Err(Error::unsupported("an empty plan")) };
+            Some((planned, gathered)) => {
+                let Some(read) = Plan::new(&planned.plan) else { return Err(Error::unsupported("an empty plan")) };
                 let returns = read.has(flags::RETURNS_ROWS);
                 Ok(Done::Rows(Rows { columns: columns(read), gathered }, returns))
             }

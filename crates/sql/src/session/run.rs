@@ -185,6 +185,11 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(compiled)
     }
 
+    /// All that decides about plans beside a statement and the types of its variables; none where plans are the session's own.
+    pub(crate) fn plan_settings(&self, env: &Environment<'_>) -> Option<Vec<u8>> {
+        self.cache_key(env, &[], false, &[]).map(|(_, key)| key)
+    }
+
     /// The key of a statement in the cache: its text and all that decides about its plan beside it. None where plans are the session's
     /// own: it has changed definitions, or may not use every index.
     fn cache_key(

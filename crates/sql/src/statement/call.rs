@@ -407,7 +407,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         let shown = routine.shown();
-        let mut interpreter = Interpreter::new(self, env, notices, (&readied.body, &readied.shapes), &shown, nesting);
+        let mut interpreter = Interpreter::new(self, env, notices, &readied, &shown, nesting);
         for (index, value) in values.into_iter().enumerate() {
             // The first variable is `found`.
             if let Some(Slot::Scalar(_, place)) = interpreter.frame.slots.get_mut(index + 1) {

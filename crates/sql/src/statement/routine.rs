@@ -225,7 +225,7 @@ impl<A: Allocator + Copy> Session<A> {
             not_null: false,
         };
         let arguments = routine.parameters.iter().enumerate().map(variable).collect();
-        let readied = self.ready(env, &routine.body, &routine.name, arguments)?;
+        let readied = self.ready(env, &routine.body, &routine.name, arguments, settled)?;
         if let Some(version) = settled {
             env.database.bodies.add(routine.oid, version, &readied);
         }
@@ -238,6 +238,7 @@ impl<A: Allocator + Copy> Session<A> {
         text: &str,
         label: &str,
         arguments: Vec<Declared>,
+        version: Option<u64>,
     ) -> Result<Arc<Readied>> {
         let body = on_engine_stack(|| read::read(text, label, arguments)).map_err(|error| match error.position() {
             // The place is one in the body.
@@ -245,7 +246,7 @@ impl<A: Allocator + Copy> Session<A> {
             None => error,
         })?;
         let shapes = shapes(&body, &self.catalog(env)?)?;
-        Ok(Arc::new(Readied { body, shapes }))
+        Ok(Arc::new(Readied::new(body, shapes, version)))
     }
 
     /// May a statement of a text end the transaction?
@@ -274,8 +275,8 @@ impl<A: Allocator + Copy> Session<A> {
         notices: Notices<'_>,
     ) -> Result<()> {
         check_language(block.language.or(Some(LANGUAGE)))?;
-        let readied = self.ready(env, block.body, "", Vec::new())?;
-        Interpreter::new(self, env, notices, (&readied.body, &readied.shapes), "inline_code_block", nesting).run()
+        let readied = self.ready(env, block.body, "", Vec::new(), None)?;
+        Interpreter::new(self, env, notices, &readied, "inline_code_block", nesting).run()
     }
 
     /// `COMMIT` and `ROLLBACK` in a body: the next transaction begins at once.

@@ -23,6 +23,7 @@ mod script;
 mod text;
 
 use super::{Script, Workload};
+use crate::address::Wire;
 
 /// The mix as single statements.
 pub fn workload() -> Workload {
@@ -45,7 +46,9 @@ pub fn procedures() -> Workload {
         Script::weighted("delivery", &script::call_delivery(), 4),
         Script::weighted("stock-level", &script::call_stock_level(), 4),
     ];
-    let mut workload = Workload { scripts, ..common("tpcc-procedures", "the same, a procedure for each transaction") };
+    let only = Some(Wire::Postgres);
+    let mut workload =
+        Workload { only, scripts, ..common("tpcc-procedures", "the same, a procedure for each transaction") };
     workload.schema.extend(procedure::ALL.iter().map(|text| text.to_string()));
     workload
 }
@@ -60,6 +63,8 @@ pub fn reads() -> Workload {
 fn common(name: &str, about: &'static str) -> Workload {
     Workload {
         about,
+        has_texts: true,
+        rolls_back: true,
         scale_unit: "a warehouse with 10 districts and 30,000 customers, some 100 MiB",
         tables: rows::TABLES.to_vec(),
         schema: rows::INDEXES.iter().map(|text| text.to_string()).collect(),
