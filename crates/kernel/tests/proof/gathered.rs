@@ -119,6 +119,9 @@ fn not_for_long(setup: Setup) {
     const LONG_MS: u64 = 200;
     let server = Server::start(setup);
     let (mut busy, mut short, mut long) = (server.connect(), server.connect(), server.connect());
+    // Connections that are still being accepted would have the answer about the count gather, and the order of requests be another.
+    [&mut busy, &mut short, &mut long].into_iter().for_each(|client| client.expect("ping", "pong"));
+    let mut counted = Vec::new();
     let seen = (1..=ROUNDS).any(|round| {
         let before = busy.stat("gathered");
         occupy(&mut busy, round);
@@ -130,9 +133,10 @@ fn not_for_long(setup: Setup) {
         assert_eq!(long.line().unwrap(), "ok");
         assert!(answered.elapsed() > Duration::from_millis(LONG_MS / 2), "{}: {:?}", setup.name(), answered.elapsed());
         assert_eq!(busy.line().unwrap(), "ok");
-        busy.stat("gathered") - before >= 2
+        counted.push(busy.stat("gathered") - before);
+        counted.last() >= Some(&1)
     });
-    assert_eq!(seen, rings_are_had(), "{}", setup.name());
+    assert_eq!(seen, rings_are_had(), "{}: gathered {counted:?}", setup.name());
     server.stop();
 }
 
