@@ -155,6 +155,7 @@ table! {
     INVALID_FOREIGN_KEY "42830" "invalid_foreign_key" "The foreign key refers to no unique key.";
     INVALID_NAME "42602" "invalid_name" "The name cannot be used.";
     NAME_TOO_LONG "42622" "name_too_long" "The name is over 63 bytes.";
+    WITH_CHECK_OPTION_VIOLATION "44000" "with_check_option_violation" "A row that its view would not show.";
     INSUFFICIENT_RESOURCES "53000" "insufficient_resources" "A limit of the server is reached.";
     DISK_FULL "53100" "disk_full" "No space left on the device.";
     OUT_OF_MEMORY "53200" "out_of_memory" "Memory was refused.";

@@ -379,6 +379,7 @@ impl Binder<'_> {
             return match found {
                 Some(expr) => {
                     self.note_column(expr, at);
+                    self.record_column(path, scope, expr);
                     Ok(expr.clone())
                 }
                 None if last.text == "tableoid" && scope.only_table().is_some() => {
@@ -396,6 +397,7 @@ impl Binder<'_> {
         };
         if let Some(expr) = item.column(last.text).map_err(|error| error.at(self.position(at)))? {
             self.note_column(expr, at);
+            self.record_column(path, scope, expr);
             return Ok(expr.clone());
         }
         match (last.text, item.relation) {

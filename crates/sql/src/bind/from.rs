@@ -8,11 +8,12 @@ use super::Binder;
 use super::expr::Clause;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{Call, Expr, ExprKind, From, Join, Relation, RelationId, Source};
-use crate::catalog::definition::RelationKind;
+use crate::catalog::definition::{RelationKind, TableDef};
 use crate::parser::ast::{self, Alias, JoinCondition, JoinKind, Name, Operator, TableRef};
 use crate::types::cast::Context;
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
+use std::sync::Arc;
 
 impl Binder<'_> {
     /// Binds the items of a `FROM`.
@@ -117,12 +118,26 @@ impl Binder<'_> {
             return Ok((From::Relation(relation), self.offers(relation, None)));
         }
         if let Some(relation) = self.sequence_relation(path)? {
+            self.record_relation(path, alias, relation);
             if let Some(alias) = alias {
                 self.rename(relation, alias)?;
             }
             return Ok((From::Relation(relation), self.offers(relation, None)));
         }
+        if let Some(relation) = self.view_relation(path)? {
+            self.record_relation(path, alias, relation);
+            let mut schema = None;
+            match alias {
+                Some(alias) => self.rename(relation, alias)?,
+                None => {
+                    let view = self.views.iter().find(|known| known.0 == relation).map(|known| known.1.schema);
+                    schema = view.and_then(|view| self.catalog.schema_name(view));
+                }
+            }
+            return Ok((From::Relation(relation), self.offers(relation, schema)));
+        }
         let relation = self.table_relation(path)?;
+        self.record_relation(path, alias, relation);
         let mut schema = None;
         match alias {
             Some(alias) => self.rename(relation, alias)?,
@@ -142,40 +157,37 @@ impl Binder<'_> {
         if table.kind != RelationKind::Sequence {
             return Ok(None);
         }
-        if !self.bound.tables.iter().any(|known| known.oid == table.oid) {
-            self.bound.tables.push(table.clone());
-        }
-        if path.len() == 1 && !self.bound.searched.contains(&table.oid) {
-            self.bound.searched.push(table.oid);
-        }
+        self.note_table(&table, path);
         let part = |part: u32| format!("pg_catalog.gearbox_sequence_state({}, {part})", table.oid.0);
         let text = format!("select {} last_value, {} log_cnt, {} <> 0 is_called", part(0), part(1), part(2));
         let text = self.bump.alloc_str(&text);
         let ast::Statement::Query(query) = crate::parser::parse(text, 0, text.len(), self.bump)? else {
             return Ok(None);
         };
-        let (own_text, own_slots) = (self.text, self.slots);
-        (self.text, self.slots) = (text, &[]);
-        let query = self.query(query, None, true);
-        (self.text, self.slots) = (own_text, own_slots);
-        let query = query?;
+        let query = self.apart(text, |binder| binder.query(query, None, true))?;
         let relation = query.output;
         let found = &mut self.bound.relations[relation as usize];
         found.name = table.name.clone();
         found.source = Source::Query(Box::new(query));
+        self.views.push((relation, table));
         Ok(Some(relation))
     }
 
-    /// A new relation for a table.
-    pub(super) fn table_relation(&mut self, path: &[Name<'_>]) -> Result<RelationId> {
-        let at = path.first().map_or(0, |name| name.at);
-        let table = self.catalog.table(path).map_err(|error| error.at(self.position(at)))?;
+    /// The statement uses a table, by that name.
+    pub(super) fn note_table(&mut self, table: &Arc<TableDef>, path: &[Name<'_>]) {
         if !self.bound.tables.iter().any(|known| known.oid == table.oid) {
             self.bound.tables.push(table.clone());
         }
         if path.len() == 1 && !self.bound.searched.contains(&table.oid) {
             self.bound.searched.push(table.oid);
         }
+    }
+
+    /// A new relation for a table.
+    pub(super) fn table_relation(&mut self, path: &[Name<'_>]) -> Result<RelationId> {
+        let at = path.first().map_or(0, |name| name.at);
+        let table = self.catalog.table(path).map_err(|error| error.at(self.position(at)))?;
+        self.note_table(&table, path);
         let columns = table
             .columns
             .iter()
@@ -260,6 +272,11 @@ impl Binder<'_> {
         let using: Vec<Name<'_>> = match join.condition {
             JoinCondition::Using(names) => names.to_vec(),
             JoinCondition::Natural => {
+                if self.record.is_some() {
+                    return Err(Error::unsupported("a view's query may not have a NATURAL JOIN")
+                        .hint("Name the columns: JOIN ... USING (...).")
+                        .at(self.position(join.at)));
+                }
                 let common = |name: &str| right_offers.columns.iter().any(|column| column.name == name);
                 let names = left_offers.columns.iter().filter(|column| common(&column.name));
                 let names: Vec<String> = names.map(|column| column.name.clone()).collect();
@@ -321,6 +338,8 @@ impl Binder<'_> {
         };
         let first = find(self, left, "left")?;
         let second = find(self, right, "right")?;
+        self.record_fixed(&first);
+        self.record_fixed(&second);
         let operator = Operator { schema: None, name: "=", at: name.at };
         let test = self.operator(&operator, Some(first.clone()), second.clone())?;
         let (both, ty) = self.unify(vec![(first, name.at), (second, name.at)], "JOIN/USING")?;

@@ -9,6 +9,8 @@
 //! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
 //! | [`variable`] | variables of procedures |
+//! | [`view`] | views: their queries in place of their names, and what a new one refers to |
+//! | `updatable` | statements that change rows through views |
 //! | [`walk`], [`same`] | going over bound statements, comparing their expressions |
 //!
 //! Rules
@@ -31,11 +33,14 @@ mod recursive;
 pub mod same;
 pub mod scope;
 pub mod tree;
+mod updatable;
 pub mod variable;
+pub mod view;
 pub mod walk;
 pub mod window;
 
 use crate::catalog::Catalog;
+use crate::catalog::definition::TableDef;
 use crate::lexer::{Literal, position};
 use crate::parser::ast::Statement;
 use crate::types::datetime::Style;
@@ -45,7 +50,8 @@ use bumpalo::Bump;
 use grouping::{Collected, Level};
 use scope::Scope;
 use std::collections::BTreeMap;
-use tree::{Bound, Column, Expr, ExprKind, Root};
+use std::sync::Arc;
+use tree::{Bound, Column, Expr, ExprKind, RelationId, Root};
 
 /// What binding needs beside the tree.
 pub struct Binder<'b> {
@@ -72,6 +78,14 @@ pub struct Binder<'b> {
     depended: Vec<Option<u16>>,
     noted: BTreeMap<Column, u32>,
     needs_literals: bool,
+    /// What a query refers to, where that is wanted.
+    record: Option<view::Record>,
+    /// The relations that are views.
+    views: Vec<(RelationId, Arc<TableDef>)>,
+    /// The views that are being bound, from the outermost …
+    within: Vec<Oid>,
+    /// … and how high their queries are together.
+    height: u32,
 }
 
 /// A common table that can be named.
@@ -135,6 +149,10 @@ impl<'b> Binder<'b> {
             depended: Vec::new(),
             noted: BTreeMap::new(),
             needs_literals: false,
+            record: None,
+            views: Vec::new(),
+            within: Vec::new(),
+            height: 0,
         }
     }
 

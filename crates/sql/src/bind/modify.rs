@@ -16,6 +16,7 @@ use super::tree::{
     Body, ConflictRule, Expr, ExprKind, From, Modification, ModificationKind, Query, ROW_ID, Relation, RelationId,
     Select, Source, SubplanKind, Target,
 };
+use super::updatable::Changed;
 use crate::catalog::definition::{ConstraintKind, Identity, RelationKind, Rows, TableDef};
 use crate::parser;
 use crate::parser::ast::{self, Overriding};
@@ -24,7 +25,6 @@ use crate::types::cast::Context;
 use crate::types::function::Volatility;
 use crate::types::{Oid, Type, typmod};
 use base::{Error, Result, sqlstate};
-use std::sync::Arc;
 
 /// The type of a row's place, as an expression: a number.
 const ROW_ID_TYPE: Type = Type::plain(Oid::INT8);
@@ -33,8 +33,9 @@ impl Binder<'_> {
     /// Binds an `INSERT`.
     pub(super) fn insert(&mut self, insert: &ast::Insert<'_>) -> Result<Modification> {
         self.with(insert.with, insert.recursive, None)?;
-        let (relation, table) = self.target(insert.table, insert.alias, "insert into")?;
-        let columns = self.insert_columns(insert, &table)?;
+        let changed = self.target(insert.table, insert.alias, "insert into")?;
+        let (relation, table) = (changed.relation, changed.table.clone());
+        let columns = self.insert_columns(insert, &changed)?;
         let query = match insert.source {
             None => self.insert_rows(&[&[]], &[], &table, insert.overriding)?,
             Some(source) => match plain_values(source) {
@@ -51,32 +52,37 @@ impl Binder<'_> {
         let values = columns_to_targets(&table);
         let checks = self.checks(&table, new)?;
         let conflict = match insert.conflict {
-            Some(conflict) => Some(self.conflict(conflict, relation, &table)?),
+            Some(conflict) => Some(self.conflict(conflict, &changed)?),
             None => None,
         };
-        let namespace = self.named(new, relation, None);
+        let view_checks = self.view_checks(&changed, new)?;
+        if !insert.returning.is_empty() || insert.conflict.is_some() {
+            changed.check_readable()?;
+        }
+        let namespace = self.columns_of_changed(&changed, new, None);
         let returning = self.returning(insert.returning, &namespace)?;
         let kind = ModificationKind::Insert;
-        Ok(Modification { kind, table, relation, new, query, values, checks, returning, conflict })
+        Ok(Modification { kind, table, relation, new, query, values, checks, view_checks, returning, conflict })
     }
 
     /// Binds an `UPDATE`.
     pub(super) fn update(&mut self, update: &ast::Update<'_>) -> Result<Modification> {
         self.with(update.with, update.recursive, None)?;
-        let (relation, table) = self.target(update.table, update.alias, "update")?;
-        let mut namespace = self.named(relation, relation, None);
+        let changed = self.target(update.table, update.alias, "update")?;
+        let (relation, table) = (changed.relation, changed.table.clone());
+        let mut namespace = self.columns_of_changed(&changed, relation, None);
         let (mut from, offers) = self.from(update.from, None)?;
         let others = offers.clone();
         namespace.append(offers)?;
         from.insert(0, From::Relation(relation));
         let scope = Scope { namespace: &namespace, parent: None };
-        let mut filter = Vec::new();
+        let mut filter = changed.view.as_ref().map_or(Vec::new(), |view| view.filter.clone());
         if let Some(condition) = update.filter {
             let bound = self.expr(condition, &scope, Clause::Where)?;
             conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
         }
         let subplans = self.bound.subplans.len();
-        let mut assigned = self.assignments(update.assignments, &table, &scope)?;
+        let mut assigned = self.assignments(update.assignments, &changed, &scope)?;
         self.generate_assigned(&mut assigned, &table, relation, subplans)?;
         let mut targets = Vec::with_capacity(table.columns.len() + 1);
         for (index, column) in table.visible() {
@@ -88,23 +94,28 @@ impl Binder<'_> {
         let new = self.row_relation(relation, &table)?;
         let values = columns_to_targets(&table);
         let checks = self.checks(&table, new)?;
-        let mut offered = self.named(new, relation, None);
+        let view_checks = self.view_checks(&changed, new)?;
+        if !update.returning.is_empty() {
+            changed.check_readable()?;
+        }
+        let mut offered = self.columns_of_changed(&changed, new, None);
         offered.append(others)?;
         let returning = self.returning(update.returning, &offered)?;
         let kind = ModificationKind::Update;
-        Ok(Modification { kind, table, relation, new, query, values, checks, returning, conflict: None })
+        Ok(Modification { kind, table, relation, new, query, values, checks, view_checks, returning, conflict: None })
     }
 
     /// Binds a `DELETE`.
     pub(super) fn delete(&mut self, delete: &ast::Delete<'_>) -> Result<Modification> {
         self.with(delete.with, delete.recursive, None)?;
-        let (relation, table) = self.target(delete.table, delete.alias, "delete from")?;
-        let mut namespace = self.named(relation, relation, None);
+        let changed = self.target(delete.table, delete.alias, "delete from")?;
+        let (relation, table) = (changed.relation, changed.table.clone());
+        let mut namespace = self.columns_of_changed(&changed, relation, None);
         let (mut from, offers) = self.from(delete.using, None)?;
         namespace.append(offers)?;
         from.insert(0, From::Relation(relation));
         let scope = Scope { namespace: &namespace, parent: None };
-        let mut filter = Vec::new();
+        let mut filter = changed.view.as_ref().map_or(Vec::new(), |view| view.filter.clone());
         if let Some(condition) = delete.filter {
             let bound = self.expr(condition, &scope, Clause::Where)?;
             conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
@@ -119,6 +130,7 @@ impl Binder<'_> {
             new: relation,
             query,
             checks: Vec::new(),
+            view_checks: Vec::new(),
             returning,
             conflict: None,
         })
@@ -127,12 +139,13 @@ impl Binder<'_> {
     // ---- the table
 
     /// The table that a statement changes.
-    fn target(
-        &mut self,
-        path: ast::Path<'_>,
-        alias: Option<ast::Name<'_>>,
-        verb: &str,
-    ) -> Result<(RelationId, Arc<TableDef>)> {
+    fn target(&mut self, path: ast::Path<'_>, alias: Option<ast::Name<'_>>, verb: &str) -> Result<Changed> {
+        if let Some(mut changed) = self.through_view(path, verb)? {
+            if let (Some(view), Some(alias)) = (&mut changed.view, alias) {
+                alias.text.clone_into(&mut view.name);
+            }
+            return Ok(changed);
+        }
         let relation = self.table_relation(path)?;
         let Source::Table(table) = &self.bound.relations[relation as usize].source else {
             return Err(Error::unsupported("this relation cannot be changed"));
@@ -150,11 +163,11 @@ impl Binder<'_> {
         if let Some(alias) = alias {
             self.bound.relations[relation as usize].name = alias.text.to_owned();
         }
-        Ok((relation, table))
+        Ok(Changed { relation, table, view: None })
     }
 
     /// A namespace of one relation, under the name of another.
-    fn named(&self, relation: RelationId, named_as: RelationId, name: Option<&str>) -> Namespace {
+    pub(super) fn named(&self, relation: RelationId, named_as: RelationId, name: Option<&str>) -> Namespace {
         let found = &self.bound.relations[relation as usize];
         let columns: Vec<ScopeColumn> = found
             .columns
@@ -188,9 +201,9 @@ impl Binder<'_> {
         self.relation(Relation { name, columns, source: Source::Computed }, 0)
     }
 
-    fn find_column(&self, table: &TableDef, name: &ast::Name<'_>) -> Result<usize> {
-        table.column(name.text).ok_or_else(|| {
-            let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
+    fn find_column(&self, changed: &Changed, name: &ast::Name<'_>, verb: &str) -> Result<usize> {
+        changed.column(name.text, verb)?.ok_or_else(|| {
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, changed.name());
             Error::statement(sqlstate::UNDEFINED_COLUMN, message).at(self.position(name.at))
         })
     }
@@ -198,13 +211,14 @@ impl Binder<'_> {
     // ---- INSERT
 
     /// The columns that values are given for.
-    fn insert_columns(&self, insert: &ast::Insert<'_>, table: &TableDef) -> Result<Vec<usize>> {
+    fn insert_columns(&self, insert: &ast::Insert<'_>, changed: &Changed) -> Result<Vec<usize>> {
         if insert.columns.is_empty() {
-            return Ok(table.visible().map(|(index, _)| index).collect());
+            let rows = insert.source.and_then(plain_values);
+            return changed.all_columns(rows.and_then(|rows| rows.first()).map_or(usize::MAX, |row| row.len()));
         }
         let mut columns = Vec::with_capacity(insert.columns.len());
         for name in insert.columns {
-            let index = self.find_column(table, name)?;
+            let index = self.find_column(changed, name, "insert into")?;
             if columns.contains(&index) {
                 let message = format!("column \"{}\" specified more than once", name.text);
                 return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message).at(self.position(name.at)));
@@ -427,9 +441,10 @@ impl Binder<'_> {
     fn assignments(
         &mut self,
         assignments: &[ast::Assignment<'_>],
-        table: &TableDef,
+        changed: &Changed,
         scope: &Scope<'_>,
     ) -> Result<Vec<(usize, Expr)>> {
+        let table = &*changed.table;
         let mut assigned: Vec<(usize, Expr)> = Vec::with_capacity(assignments.len());
         for assignment in assignments {
             let values: Vec<ast::Expr<'_>> = match (assignment.multiple, assignment.value.kind) {
@@ -437,7 +452,7 @@ impl Binder<'_> {
                 (true, ast::ExprKind::Row(items)) => items.to_vec(),
                 (true, _) if assignment.columns.len() == 1 => vec![assignment.value],
                 (true, ast::ExprKind::Subquery(query)) => {
-                    self.assign_row(assignment, query, table, scope, &mut assigned)?;
+                    self.assign_row(assignment, query, changed, scope, &mut assigned)?;
                     continue;
                 }
                 (true, _) => return Err(self.unsupported("this source of several columns", assignment.value.at)),
@@ -450,7 +465,7 @@ impl Binder<'_> {
                 .at(self.position(assignment.value.at)));
             }
             for (name, value) in assignment.columns.iter().zip(values) {
-                let column = self.find_column(table, name)?;
+                let column = self.find_column(changed, name, "update")?;
                 if assigned.iter().any(|(other, _)| *other == column) {
                     let message = format!("multiple assignments to same column \"{}\"", name.text);
                     return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)));
@@ -478,10 +493,11 @@ impl Binder<'_> {
         &mut self,
         assignment: &ast::Assignment<'_>,
         query: &ast::Query<'_>,
-        table: &TableDef,
+        changed: &Changed,
         scope: &Scope<'_>,
         assigned: &mut Vec<(usize, Expr)>,
     ) -> Result<()> {
+        let table = &*changed.table;
         let at = assignment.value.at;
         for (index, name) in assignment.columns.iter().enumerate() {
             let first = self.bound.subplans.len();
@@ -496,7 +512,7 @@ impl Binder<'_> {
             if self.is_volatile(first)? {
                 return Err(self.unsupported("a subquery that gives several columns and calls a volatile function", at));
             }
-            let column = self.find_column(table, name)?;
+            let column = self.find_column(changed, name, "update")?;
             if assigned.iter().any(|(other, _)| *other == column) {
                 let message = format!("multiple assignments to same column \"{}\"", name.text);
                 return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)));
@@ -527,13 +543,9 @@ impl Binder<'_> {
 
     // ---- ON CONFLICT
 
-    fn conflict(
-        &mut self,
-        conflict: &ast::Conflict<'_>,
-        relation: RelationId,
-        table: &Arc<TableDef>,
-    ) -> Result<ConflictRule> {
-        let index = self.inferred_index(conflict, table)?;
+    fn conflict(&mut self, conflict: &ast::Conflict<'_>, changed: &Changed) -> Result<ConflictRule> {
+        let (relation, table) = (changed.relation, &changed.table);
+        let index = self.inferred_index(conflict, changed)?;
         let excluded = self.row_relation(relation, table)?;
         let Some(assignments) = conflict.assignments else {
             return Ok(ConflictRule { index, update: None, filter: Vec::new(), excluded });
@@ -544,14 +556,14 @@ impl Binder<'_> {
                 .hint("For example, ON CONFLICT (column_name).")
                 .at(self.position(conflict.at)));
         }
-        let mut namespace = self.named(relation, relation, None);
-        let mut offers = self.named(excluded, relation, Some("excluded"));
+        let mut namespace = self.columns_of_changed(changed, relation, None);
+        let mut offers = self.columns_of_changed(changed, excluded, Some("excluded"));
         // The columns of both have the same names; bare names are the table's.
         offers.columns.clear();
         namespace.append(offers)?;
         let scope = Scope { namespace: &namespace, parent: None };
         let subplans = self.bound.subplans.len();
-        let mut assigned = self.assignments(assignments, table, &scope)?;
+        let mut assigned = self.assignments(assignments, changed, &scope)?;
         self.generate_assigned(&mut assigned, table, relation, subplans)?;
         let update = assigned.into_iter().map(|(column, value)| (column as u16, value)).collect();
         let mut filter = Vec::new();
@@ -562,7 +574,8 @@ impl Binder<'_> {
         Ok(ConflictRule { index, update: Some(update), filter, excluded })
     }
 
-    fn inferred_index(&self, conflict: &ast::Conflict<'_>, table: &TableDef) -> Result<Option<Oid>> {
+    fn inferred_index(&self, conflict: &ast::Conflict<'_>, changed: &Changed) -> Result<Option<Oid>> {
+        let table = &changed.table;
         if let Some(name) = conflict.constraint {
             let index = table.constraints.iter().find(|constraint| constraint.name == name.text);
             return match index.map(|constraint| &constraint.kind) {
@@ -584,7 +597,7 @@ impl Binder<'_> {
             let ast::ExprKind::Column([name]) = expr.kind else {
                 return Err(self.unsupported("ON CONFLICT on an expression", expr.at));
             };
-            wanted.push(self.find_column(table, name)? as u16);
+            wanted.push(self.find_column(changed, name, "insert into")? as u16);
         }
         wanted.sort_unstable();
         wanted.dedup();

@@ -27,8 +27,8 @@ fn figure<'a>(expr: &Expr<'a>) -> Option<(&'a str, bool)> {
         ExprKind::ArrayQuery(_) => good("array"),
         ExprKind::Subquery(query) => match query.body {
             Body::Select(select) => match select.items.first()? {
-                SelectItem::Expr(_, Some(label)) => good(label.text),
-                SelectItem::Expr(expr, None) => good(figure(expr).map_or(UNNAMED, |(name, _)| name)),
+                SelectItem::Expr(_, Some(label), _) => good(label.text),
+                SelectItem::Expr(expr, None, _) => good(figure(expr).map_or(UNNAMED, |(name, _)| name)),
                 _ => None,
             },
             Body::Values(_) => good("column1"),

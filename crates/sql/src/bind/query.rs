@@ -18,6 +18,8 @@ use crate::types::function;
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 
+/// The name of a function's rows in the place of a call in the select list: one that nothing else has.
+pub(super) const SET: &str = "?set?";
 /// The most columns a result has.
 const TARGETS_MAX: usize = 1664;
 
@@ -381,16 +383,14 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
         resolve: bool,
     ) -> Result<Query> {
-        // A name that nothing else has.
-        const SET: &str = "?set?";
-        let ast::SelectItem::Expr(call, label) = select.items[index] else {
+        let ast::SelectItem::Expr(call, label, end) = select.items[index] else {
             return Err(self.unsupported("this item", select.at));
         };
         let name = |text| ast::Name { text, at: call.at };
         let path = [name(SET), name(SET)];
         let mut items = select.items.to_vec();
         let column = ast::Expr { kind: ast::ExprKind::Column(&path), ..call };
-        items[index] = ast::SelectItem::Expr(column, Some(label.unwrap_or(name(function))));
+        items[index] = ast::SelectItem::Expr(column, Some(label.unwrap_or(name(function))), end);
         let mut from = select.from.to_vec();
         let columns = [name(SET)];
         let alias = Some(ast::Alias { name: name(SET), columns: &columns });
@@ -510,7 +510,8 @@ impl Binder<'_> {
                         )
                         .at(self.position(*at)));
                     }
-                    let columns = scope.namespace.columns.iter();
+                    self.record_star(*at, *at + 1, scope, &scope.namespace.columns, None);
+                    let columns = scope.namespace.columns.iter().filter(|column| column.name != SET);
                     targets.extend(columns.map(|column| {
                         self.note_column(&column.expr, *at);
                         Target { name: column.name.clone(), expr: column.expr.clone() }
@@ -523,14 +524,19 @@ impl Binder<'_> {
                         let message = format!("missing FROM-clause entry for table \"{name}\"");
                         return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(at)));
                     };
+                    self.record_table_star(path, scope, item);
                     targets.extend(item.columns.iter().map(|column| {
                         self.note_column(&column.expr, at);
                         Target { name: column.name.clone(), expr: column.expr.clone() }
                     }));
                 }
-                SelectItem::Expr(expr, label) => {
+                SelectItem::Expr(expr, label, end) => {
                     let name = self.label(expr, *label);
-                    targets.push(Target { name, expr: self.expr(expr, scope, clause)? });
+                    let bound = self.expr(expr, scope, clause)?;
+                    if label.is_none() {
+                        self.record_label(expr, &name, *end);
+                    }
+                    targets.push(Target { name, expr: bound });
                 }
             }
         }
@@ -715,17 +721,21 @@ impl Binder<'_> {
             let mut relations = Vec::new();
             for item in &scope.namespace.items {
                 let named = clause.tables.iter().any(|name| name.text == item.name);
-                if (named || clause.tables.is_empty()) && item.is_table {
+                if named || clause.tables.is_empty() {
                     relations.extend(item.relation);
                 }
             }
             for name in clause.tables {
-                if !scope.namespace.items.iter().any(|item| item.name == name.text && item.is_table) {
+                if !scope.namespace.items.iter().any(|item| item.name == name.text && item.relation.is_some()) {
                     let message = format!("relation \"{}\" in {words} clause not found in FROM clause", name.text);
                     return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(name.at)));
                 }
             }
             for relation in relations {
+                if matches!(self.bound.relations[relation as usize].source, Source::Query(_)) {
+                    self.lock_below(relation, clause)?;
+                    continue;
+                }
                 let Source::Table(table) = &self.bound.relations[relation as usize].source else { continue };
                 if !matches!(table.rows, crate::catalog::definition::Rows::Stored(_)) {
                     let message = format!("cannot lock rows in view \"{}\"", table.name);
@@ -735,6 +745,31 @@ impl Binder<'_> {
             }
         }
         Ok(locks)
+    }
+}
+
+impl Binder<'_> {
+    /// Locks the rows that a subquery or a view gives, as far as they are those of tables.
+    fn lock_below(&mut self, relation: RelationId, clause: &ast::Locking<'_>) -> Result<()> {
+        let Source::Query(query) = &self.bound.relations[relation as usize].source else { return Ok(()) };
+        let Body::Select(select) = &query.body else { return Ok(()) };
+        if select.grouping.is_some() || !select.windows.is_empty() || query.distinct.is_some() {
+            return Ok(());
+        }
+        let mut locks = Vec::new();
+        for inner in self.bound.relations_of(&select.from) {
+            match &self.bound.relations[inner as usize].source {
+                Source::Table(table) if matches!(table.rows, crate::catalog::definition::Rows::Stored(_)) => {
+                    locks.push(RowLock { relation: inner, strength: clause.strength, wait: clause.wait });
+                }
+                Source::Query(_) => self.lock_below(inner, clause)?,
+                _ => {}
+            }
+        }
+        if let Source::Query(query) = &mut self.bound.relations[relation as usize].source {
+            query.locking.extend(locks);
+        }
+        Ok(())
     }
 }
 
@@ -775,7 +810,7 @@ fn lone_set<'a>(select: &ast::Select<'a>) -> Option<(usize, &'a str)> {
         return None;
     }
     let mut sets = select.items.iter().enumerate().filter_map(|(at, item)| {
-        let ast::SelectItem::Expr(ast::Expr { kind: ast::ExprKind::Call(call), .. }, _) = item else { return None };
+        let ast::SelectItem::Expr(ast::Expr { kind: ast::ExprKind::Call(call), .. }, ..) = item else { return None };
         let name = call.path.last()?.text;
         // A row of several columns would be a value, which there is not.
         let gives_set = |row: &function::Function| row.returns_set && function::columns(row.op).len() < 2;

@@ -539,6 +539,8 @@ pub struct Modification {
     pub values: Vec<Option<u16>>,
     /// `CHECK` constraints on the new row, with their names.
     pub checks: Vec<(String, Expr)>,
+    /// What views demand of the new row, with the views' names, in order.
+    pub view_checks: Vec<(String, Expr)>,
     /// `RETURNING`
     pub returning: Vec<Target>,
     /// `ON CONFLICT`

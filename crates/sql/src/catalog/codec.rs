@@ -17,6 +17,8 @@ use super::definition::{
 };
 use super::role::{self, Membership, RoleDef};
 use super::routine::{ParameterDef, RoutineDef};
+use super::view::{Piece, ViewDef};
+use crate::parser::ast::CheckOption;
 use crate::types::{Oid, Type};
 use base::codec::Reader;
 use base::{Error, RelId, Result, Xid};
@@ -352,6 +354,10 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
     if let Some(sequence) = &table.sequence {
         sequence_image(&mut writer, sequence);
     }
+    writer.bool(table.view.is_some());
+    if let Some(view) = &table.view {
+        view_image(&mut writer, view);
+    }
     writer.0
 }
 
@@ -380,8 +386,62 @@ fn sequence(parser: &mut Parser<'_>) -> Result<SequenceDef> {
     Ok(SequenceDef { ty, start, increment, min, max, cache, cycle, owner })
 }
 
+fn view_image(writer: &mut Writer, view: &ViewDef) {
+    writer.list(&view.pieces, |writer, piece| match piece {
+        Piece::Text(text) => {
+            writer.u8(b't');
+            writer.text(text);
+        }
+        Piece::Relation { oid, alias } => {
+            writer.u8(b'r');
+            writer.u32(oid.0);
+            writer.bool(alias.is_some());
+            writer.text(alias.as_deref().unwrap_or(""));
+        }
+        Piece::Column { oid, column, label } => {
+            writer.u8(b'c');
+            writer.u32(oid.0);
+            writer.u16(*column);
+            writer.bool(label.is_some());
+            writer.text(label.as_deref().unwrap_or(""));
+        }
+    });
+    writer.list(&view.fixed, |writer, (oid, column)| {
+        writer.u32(oid.0);
+        writer.u16(*column);
+    });
+    writer.u8(view.check.map_or(0, |check| check as u8));
+}
+
+fn view(parser: &mut Parser<'_>) -> Result<ViewDef> {
+    let optional = |parser: &mut Parser<'_>| {
+        let is_there = parser.bool()?;
+        Ok(Some(parser.text()?).filter(|_| is_there))
+    };
+    Ok(ViewDef {
+        pieces: parser.list(|parser| {
+            Ok(match parser.u8()? {
+                b't' => Piece::Text(parser.text()?),
+                b'r' => Piece::Relation { oid: parser.oid()?, alias: optional(parser)? },
+                b'c' => Piece::Column { oid: parser.oid()?, column: parser.u16()?, label: optional(parser)? },
+                _ => return Err(damaged()),
+            })
+        })?,
+        fixed: parser.list(|parser| Ok((parser.oid()?, parser.u16()?)))?,
+        check: match parser.u8()? {
+            0 => None,
+            b'l' => Some(CheckOption::Local),
+            b'c' => Some(CheckOption::Cascaded),
+            _ => return Err(damaged()),
+        },
+    })
+}
+
 fn kind(byte: u8) -> Result<RelationKind> {
-    [RelationKind::Table, RelationKind::Sequence].into_iter().find(|kind| *kind as u8 == byte).ok_or_else(damaged)
+    [RelationKind::Table, RelationKind::View, RelationKind::Sequence]
+        .into_iter()
+        .find(|kind| *kind as u8 == byte)
+        .ok_or_else(damaged)
 }
 
 fn identity(byte: u8) -> Result<Option<Identity>> {
@@ -439,7 +499,7 @@ fn index(parser: &mut Parser<'_>) -> Result<IndexDef> {
 /// The table that these bytes define.
 pub fn table(image: &[u8]) -> Result<TableDef> {
     let mut parser = Parser(Reader::new(image));
-    let table = TableDef {
+    let mut table = TableDef {
         oid: parser.oid()?,
         schema: parser.oid()?,
         name: parser.text()?,
@@ -463,7 +523,14 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
         comments: parser
             .list(|parser| Ok(Comment { of: parser.oid()?, column: parser.u16()?, text: parser.text()? }))?,
         sequence: if parser.bool()? { Some(sequence(&mut parser)?) } else { None },
+        view: if parser.bool()? { Some(view(&mut parser)?) } else { None },
     };
+    if table.view.is_some() != (table.kind == RelationKind::View) {
+        return Err(damaged());
+    }
+    if table.view.is_some() {
+        table.rows = Rows::None;
+    }
     let columns = table.columns.len();
     let in_range = |column: &u16| usize::from(*column) < columns;
     let indexed = table.indexes.iter().flat_map(|index| &index.columns).all(|column| in_range(&column.column));
@@ -631,6 +698,27 @@ mod tests {
                 cycle: true,
                 owner: Some(SequenceOwner { table: Oid(16_800), column: 3, identity: true }),
             }),
+            view: None,
+        }
+    }
+
+    #[test]
+    fn a_view_is_read_as_it_was_written() {
+        let view = ViewDef {
+            pieces: vec![
+                Piece::Text("select ".to_owned()),
+                Piece::Column { oid: Oid(16_400), column: 2, label: Some("c".to_owned()) },
+                Piece::Text(" from ".to_owned()),
+                Piece::Relation { oid: Oid(16_400), alias: None },
+            ],
+            fixed: vec![(Oid(16_400), 1)],
+            check: Some(CheckOption::Local),
+        };
+        let known = TableDef { kind: RelationKind::View, rows: Rows::None, view: Some(view), ..example() };
+        assert_eq!(table(&table_image(&known)).unwrap(), known);
+        // A view without a query, and a table with one, are damage.
+        for wrong in [TableDef { view: None, ..known.clone() }, TableDef { kind: RelationKind::Table, ..known }] {
+            assert!(table(&table_image(&wrong)).is_err());
         }
     }
 

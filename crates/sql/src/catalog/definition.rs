@@ -7,6 +7,7 @@
 //! 1. Columns are numbered from one, as users see them (`attnum`), and indexed from zero in code: `number = index + 1`.
 //! 2. A dropped column keeps its place, because rows that are stored still have it.
 
+use super::view::ViewDef;
 use crate::types::{Oid, Type};
 use base::{RelId, Xid};
 
@@ -16,7 +17,7 @@ use base::{RelId, Xid};
 pub enum RelationKind {
     /// A table whose rows are stored.
     Table = b'r',
-    /// A view: here, one whose rows the server makes.
+    /// A view: a query under a name, or one of the system's, whose rows the server makes.
     View = b'v',
     /// A sequence: what is stored is its counter.
     Sequence = b'S',
@@ -29,7 +30,7 @@ pub enum Rows {
     Stored(RelId),
     /// Made when they are read, by the provider of that index.
     Made(u32),
-    /// There are none, ever: a catalog of something that the server has not.
+    /// There are none of its own: a catalog of something that the server has not, or a view, whose query gives them.
     None,
 }
 
@@ -62,6 +63,8 @@ pub struct TableDef {
     pub comments: Vec<Comment>,
     /// What a sequence is.
     pub sequence: Option<SequenceDef>,
+    /// What a user's view is.
+    pub view: Option<ViewDef>,
     /// How many times the definition was changed; plans made from an older one are not used any more.
     pub version: u64,
 }
@@ -294,6 +297,11 @@ impl TableDef {
             RelationKind::View => "view",
             RelationKind::Sequence => "sequence",
         }
+    }
+
+    /// Is it a user's: are there locks on it, and does its definition lie in the catalog's heap?
+    pub fn is_users(&self) -> bool {
+        matches!(self.rows, Rows::Stored(_)) || self.view.is_some()
     }
 
     /// The index of that number.

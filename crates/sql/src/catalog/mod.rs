@@ -27,6 +27,7 @@ pub mod schema;
 pub mod store;
 pub mod system;
 mod vacuum;
+pub mod view;
 
 use crate::parser::ast::{Path, TypeName};
 use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
@@ -111,6 +112,7 @@ impl Catalogs {
             options: Vec::new(),
             comments: Vec::new(),
             sequence: None,
+            view: None,
             version: 0,
         }));
         self.by_name.insert((schema, name.to_owned()), index);

@@ -195,6 +195,22 @@ impl Around<'_> {
                 }
                 Datum::Null
             }
+            Op::GetViewDefinition | Op::GetViewDefinitionByName => {
+                let catalog = self.catalog.get()?;
+                let view = match op {
+                    Op::GetViewDefinition => oid(0),
+                    _ => catalog.read_reg(Oid::REGCLASS, &string(0))?,
+                };
+                let view = catalog.table_by_oid(view)?;
+                match view.and_then(|view| crate::catalog::view::shown_query(&catalog, &view)) {
+                    Some(shown) => return text(&shown),
+                    None => Datum::Null,
+                }
+            }
+            Op::GetRuleDefinition => match system::rule_definition(&self.catalog.get()?, oid(0)) {
+                Some(shown) => return text(&shown),
+                None => Datum::Null,
+            },
             Op::Description => return self.description(args, arena),
             Op::EncodingName => match args[0].int() {
                 6 => return text("UTF8"),

@@ -55,6 +55,7 @@ impl Exec<'_> {
             let tid = self.put_row(&target, &state.new)?;
             let Some(duplicate) = self.enter_row(&target, &state.new, tid)? else {
                 self.references_of_new(&target, u32::MAX, &state.new, |_| true)?;
+                self.check_views(state.record.view_checks, &target, &state.new)?;
                 return Ok(true);
             };
             if conflict.index != 0 && conflict.index != target.indexes[duplicate.index].oid {
@@ -229,6 +230,7 @@ impl Exec<'_> {
             Outcome::Changed { .. } | Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(Settled::Again),
         }
         self.after_update(&target, conflict.assigned, &new, changed, |_, column| old[usize::from(column)])?;
+        self.check_views(state.record.view_checks, &target, &new)?;
         Ok(Settled::Updated)
     }
 }

@@ -58,6 +58,25 @@ impl Exec<'_> {
         Ok(())
     }
 
+    /// Tests what views demand of a row that was written, whose values are in registers.
+    ///
+    /// Errors: `44000`.
+    pub(super) fn check_views(&mut self, checks: u32, target: &Target, values: &[Value]) -> Result<()> {
+        let bytes = self.plan.bytes;
+        for at in bytes.list(At(checks)).iter() {
+            let check = CheckRecord::read(bytes, At(at));
+            let scratch = self.memory.scratch.len();
+            let value = self.value(check.condition)?;
+            self.memory.scratch.truncate(scratch);
+            if value != Value::Bool(true) {
+                let message = format!("new row violates check option for view \"{}\"", bytes.text(At(check.name)));
+                return Err(Error::statement(sqlstate::WITH_CHECK_OPTION_VIOLATION, message)
+                    .detail(self.failing_row(target, values)));
+            }
+        }
+        Ok(())
+    }
+
     /// What a user is told whose row has a key that is there already.
     #[cold]
     pub(super) fn duplicate_key(&self, target: &Target, index: usize, values: &[Value]) -> Error {

@@ -99,6 +99,7 @@ impl Exec<'_> {
             return self.insert_or_else(state);
         }
         self.insert_row(&target, &state.new)?;
+        self.check_views(state.record.view_checks, &target, &state.new)?;
         self.references_of_new(&target, u32::MAX, &state.new, |_| true)?;
         Ok(true)
     }
@@ -117,6 +118,7 @@ impl Exec<'_> {
                     self.after_update(&target, state.record.assigned, &state.new, changed, |exec, column| {
                         exec.old_value(state, column)
                     })?;
+                    self.check_views(state.record.view_checks, &target, &state.new)?;
                     return Ok(true);
                 }
                 Outcome::Changed { tid: newest, row } => {

@@ -15,11 +15,13 @@
 mod alter;
 mod comment;
 mod copy;
+mod view;
 
 pub use super::routine::{CreateProcedure, DoBlock, ProcedureName, ProcedureParameter};
 pub use alter::{AlterAction, AlterSequence, SequenceOptions};
 pub use comment::CommentOn;
 pub use copy::{Copy, CopyOption};
+pub use view::{CheckOption, CreateView};
 
 /// A name as it was written: folded, unquoted, cut to length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -506,8 +508,8 @@ pub enum SelectItem<'a> {
     Star(u32),
     /// `t.*`
     TableStar(Path<'a>),
-    /// An expression, maybe with a label.
-    Expr(Expr<'a>, Option<Name<'a>>),
+    /// An expression, maybe with a label, and where the expression ends.
+    Expr(Expr<'a>, Option<Name<'a>>, u32),
 }
 
 /// An alias with names for columns.
@@ -872,6 +874,8 @@ pub enum Utility<'a> {
     },
     /// `CREATE TABLE`
     CreateTable(&'a CreateTable<'a>),
+    /// `CREATE VIEW`
+    CreateView(&'a CreateView<'a>),
     /// `CREATE INDEX`
     CreateIndex(&'a CreateIndex<'a>),
     /// `COMMENT`
@@ -919,10 +923,12 @@ pub enum Utility<'a> {
         /// `CASCADE`
         cascade: bool,
     },
-    /// `ALTER TABLE`
+    /// `ALTER TABLE`, `ALTER VIEW`
     AlterTable {
         /// The table.
         path: Path<'a>,
+        /// It was called a view.
+        view: bool,
         /// `IF EXISTS`
         if_exists: bool,
         /// What is to change.

@@ -27,6 +27,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
         match word {
+            "view" | "recursive" => self.create_view(false, temporary),
             "unique" | "index" => self.create_index(),
             "schema" => self.create_schema(),
             "or" => {
@@ -35,16 +36,20 @@ impl<'t, 'a> Parser<'t, 'a> {
                 if self.is(kw!("procedure"))? {
                     return self.create_procedure(true);
                 }
+                let temporary = self.eat(kw!("temporary"))? || self.eat(kw!("temp"))?;
+                if self.is(kw!("view"))? || self.is(kw!("recursive"))? {
+                    return self.create_view(true, temporary);
+                }
                 let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
                 let words = format!("CREATE OR REPLACE {}", word.to_uppercase());
                 self.unsupported_statement(words.trim_end())
             }
             "procedure" => self.create_procedure(false),
             "role" | "user" | "group" => self.create_role(),
-            "view" | "function" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized"
-            | "aggregate" | "operator" | "rule" | "cast" | "collation" | "conversion" | "event" | "foreign"
-            | "language" | "policy" | "publication" | "recursive" | "server" | "statistics" | "subscription"
-            | "tablespace" | "text" | "transform" | "access" | "constraint" | "trusted" | "procedural" | "default" => {
+            "function" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate"
+            | "operator" | "rule" | "cast" | "collation" | "conversion" | "event" | "foreign" | "language"
+            | "policy" | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text"
+            | "transform" | "access" | "constraint" | "trusted" | "procedural" | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -388,7 +393,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// `(fillfactor = 100)`
-    fn storage_options(&mut self) -> Result<&'a [StorageOption<'a>]> {
+    pub(super) fn storage_options(&mut self) -> Result<&'a [StorageOption<'a>]> {
         self.expect_kind(TokenKind::ParenOpen)?;
         let mut options = Vec::new();
         loop {
@@ -514,11 +519,14 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.eat(kw!("schema"))? {
             return self.alter_schema();
         }
+        if self.eat(kw!("view"))? {
+            return self.alter_view();
+        }
         if !self.eat(kw!("table"))? {
             let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
             return match word {
                 "role" | "user" | "group" => self.alter_role(),
-                "database" | "view" | "function" | "procedure" | "type" | "domain" | "extension" | "materialized"
+                "database" | "function" | "procedure" | "type" | "domain" | "extension" | "materialized"
                 | "default" | "aggregate" | "collation" | "conversion" | "event" | "foreign" | "language" | "large"
                 | "operator" | "policy" | "publication" | "routine" | "rule" | "server" | "statistics"
                 | "subscription" | "tablespace" | "text" | "trigger" => {
@@ -538,7 +546,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         while self.eat_kind(TokenKind::Comma)? {
             actions.push(self.alter_action()?);
         }
-        Ok(Utility::AlterTable { path, if_exists, actions: self.keep_all(&actions) })
+        Ok(Utility::AlterTable { path, view: false, if_exists, actions: self.keep_all(&actions) })
     }
 
     fn alter_index(&mut self) -> Result<Utility<'a>> {
@@ -558,7 +566,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(Utility::RenameSchema { schema, name: self.name()? })
     }
 
-    fn alter_action(&mut self) -> Result<AlterAction<'a>> {
+    pub(super) fn alter_action(&mut self) -> Result<AlterAction<'a>> {
         let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
         match word {
             "add" => {

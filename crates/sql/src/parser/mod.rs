@@ -12,7 +12,7 @@
 //! | `cursor` | tokens, names, constants |
 //! | `expr`, `type_name` | expressions and types |
 //! | `query`, `window`, `dml` | what is planned |
-//! | `ddl`, `sequence`, `routine`, [`role`], `utility` | what is not |
+//! | `ddl`, `view`, `sequence`, `routine`, [`role`], `utility` | what is not |
 //!
 //! Rules
 //! 1. Whatever is in the tree is acted upon. A clause that nobody would act upon is refused here, with `0A000`, if
@@ -34,6 +34,7 @@ mod routine;
 mod sequence;
 mod type_name;
 mod utility;
+mod view;
 mod window;
 
 use crate::lexer::TokenKind;

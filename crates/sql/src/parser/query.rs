@@ -442,9 +442,10 @@ impl<'t, 'a> Parser<'t, 'a> {
                 items.push(SelectItem::Star(at));
             } else {
                 let expr = self.expr()?;
+                let end = self.last_end();
                 items.push(match (expr.kind, self.item_label()?) {
                     (ExprKind::WholeRow(path), None) => SelectItem::TableStar(path),
-                    (_, label) => SelectItem::Expr(expr, label),
+                    (_, label) => SelectItem::Expr(expr, label, end),
                 });
             }
             if !self.eat_kind(TokenKind::Comma)? {

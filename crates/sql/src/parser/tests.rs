@@ -126,7 +126,7 @@ fn precedence_is_postgresqls() {
         let bump = Bump::new();
         let statement = parse(&text, 0, text.len(), &bump).unwrap_or_else(|error| panic!("{text}: {error}"));
         let Statement::Query(Query { body: Body::Select(select), .. }) = statement else { panic!("{text}") };
-        let [SelectItem::Expr(expr, _)] = select.items else { panic!("{text}") };
+        let [SelectItem::Expr(expr, ..)] = select.items else { panic!("{text}") };
         assert_eq!(shape(expr), expected, "{text}");
     }
 }

@@ -797,7 +797,8 @@ impl Planner<'_> {
     }
 
     fn modification(&mut self, modification: Modification) -> Result<(Node, Vec<(String, Column)>)> {
-        let Modification { kind, table, relation, new, query, values, checks, returning, conflict } = modification;
+        let Modification { kind, table, relation, new, query, values, checks, view_checks, returning, conflict } =
+            modification;
         let output = query.output;
         let targets: Vec<Expr> = query.targets.iter().map(|target| target.expr.clone()).collect();
         let row_id = (kind != ModificationKind::Insert).then(|| targets.len() as u16 - 1);
@@ -836,6 +837,7 @@ impl Planner<'_> {
             recheck,
             targets: if kind == ModificationKind::Insert { Vec::new() } else { targets },
             checks,
+            view_checks,
             returning,
             conflict,
             others,

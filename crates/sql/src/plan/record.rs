@@ -393,6 +393,8 @@ records! {
         conflict,
         /// Tested on each new row: places of [`CheckRecord`]s.
         checks,
+        /// What views demand of each new row, when it has been written: places of [`CheckRecord`]s.
+        view_checks,
         /// Pairs of column and register: the row as it was, which is read again when it has changed meanwhile.
         existing,
         /// Where the bytes of such a row are kept.

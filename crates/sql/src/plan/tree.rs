@@ -330,6 +330,8 @@ pub struct Modify {
     pub targets: Vec<Expr>,
     /// `CHECK` constraints.
     pub checks: Vec<(String, Expr)>,
+    /// What views demand of new rows.
+    pub view_checks: Vec<(String, Expr)>,
     /// `RETURNING`: the relation of its results, and what they are.
     pub returning: Option<(RelationId, Vec<Expr>)>,
     /// `ON CONFLICT`
@@ -487,7 +489,7 @@ impl Node {
             }
             Node::Modify(modify) => {
                 modify.recheck.iter().chain(&modify.targets).for_each(&mut *visit);
-                modify.checks.iter().for_each(|(_, expr)| visit(expr));
+                modify.checks.iter().chain(&modify.view_checks).for_each(|(_, expr)| visit(expr));
                 if let Some((_, targets)) = &modify.returning {
                     targets.iter().for_each(&mut *visit);
                 }

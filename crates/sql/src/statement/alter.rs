@@ -24,12 +24,13 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         path: Path<'_>,
-        if_exists: bool,
+        (view, if_exists): (bool, bool),
         actions: &[AlterAction<'_>],
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        const TAG: Option<Tag> = Some(Tag::Words("ALTER TABLE"));
-        self.check_writes(env, "ALTER TABLE")?;
+        let words = if view { "ALTER VIEW" } else { "ALTER TABLE" };
+        let tag = Some(Tag::Words(words));
+        self.check_writes(env, words)?;
         let only_references = actions.iter().all(|action| {
             matches!(action, AlterAction::AddConstraint(added) if matches!(added.kind, Written::ForeignKey { .. }))
         });
@@ -41,9 +42,16 @@ impl<A: Allocator + Copy> Session<A> {
             }
             let message = format!("{}, skipping", error.message());
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
-            return Ok(TAG);
+            return Ok(tag);
         };
-        check_own(&found)?;
+        match found.view.is_some() {
+            true => check_of_view(&found, actions)?,
+            false if view => {
+                let message = format!("\"{}\" is not a view", found.name);
+                return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            false => check_own(&found)?,
+        }
         let mut draft = Draft::new(TableDef::clone(&found), true);
         // Columns that get a value in the rows that are there, and those that must not be null then.
         let (mut filled, mut required) = (Vec::new(), Vec::new());
@@ -167,7 +175,12 @@ impl<A: Allocator + Copy> Session<A> {
                     }
                     draft.table.name = name.text.to_owned();
                 }
-                AlterAction::RenameColumn(name, new) => rename_column(&mut draft.table, *name, *new)?,
+                AlterAction::RenameColumn(name, new) => {
+                    if let Some(column) = draft.table.column(name.text) {
+                        self.refuse_fixed(env, &draft.table, column)?;
+                    }
+                    rename_column(&mut draft.table, *name, *new)?;
+                }
                 AlterAction::RenameConstraint(name, new) => {
                     self.rename_constraint(env, &mut draft.table, *name, *new)?;
                 }
@@ -188,7 +201,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.check_not_null(env, &draft.table, column)?;
             }
         }
-        Ok(TAG)
+        Ok(tag)
     }
 
     /// May a role of that name own something? As yet one may.
@@ -429,6 +442,9 @@ impl<A: Allocator + Copy> Session<A> {
                 return Ok(());
             }
         };
+        let what = format!("column {} of table {}", name.text, draft.table.name);
+        let views = self.views_that_go_with(env, (&draft.table, column), (&what, cascade), out)?;
+        self.forget_views(env, &views)?;
         for other in computed_from(&draft.table, column) {
             let computed = draft.table.columns[other].name.clone();
             let table = draft.table.name.clone();
@@ -482,6 +498,28 @@ impl<A: Allocator + Copy> Session<A> {
         dropped.dropped = true;
         Ok(())
     }
+}
+
+/// What can be changed of a view.
+fn check_of_view(view: &TableDef, actions: &[AlterAction<'_>]) -> Result<()> {
+    for action in actions {
+        match action {
+            AlterAction::Rename(_)
+            | AlterAction::RenameColumn(..)
+            | AlterAction::Schema(_)
+            | AlterAction::Owner(_)
+            | AlterAction::Unsupported(_) => {}
+            AlterAction::SetDefault(..) | AlterAction::SetOptions(_) => {
+                return Err(super::refused("ALTER VIEW of this kind"));
+            }
+            _ => {
+                let message = format!("this change cannot be performed on relation \"{}\"", view.name);
+                return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
+                    .detail("This operation is not supported for views."));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn column_of(table: &TableDef, name: Name<'_>) -> Result<usize> {

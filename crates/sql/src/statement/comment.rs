@@ -5,7 +5,7 @@
 
 use super::define::{Change, missing, shown};
 use crate::catalog::codec::{ObjectClass, comment_image};
-use crate::catalog::definition::{Comment, RelationKind, Rows, TableDef};
+use crate::catalog::definition::{Comment, RelationKind, TableDef};
 use crate::catalog::system::cluster;
 use crate::catalog::{schema, split};
 use crate::parser::ast::{CommentOn, ObjectKind, Path};
@@ -101,7 +101,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(missing(path));
         };
         let place = place(&found)?;
-        if !matches!(found.rows, Rows::Stored(_)) {
+        if !found.is_users() {
             let message = format!("permission denied: \"{}\" is a system catalog", found.name);
             return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
         }

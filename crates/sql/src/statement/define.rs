@@ -180,7 +180,7 @@ impl<A: Allocator + Copy> Session<A> {
         let (schema, name) = split(path)?;
         loop {
             let Some(found) = self.catalog(env)?.find(schema, name)? else { return Ok(None) };
-            if !matches!(found.rows, Rows::Stored(_)) {
+            if !found.is_users() {
                 return Ok(Some(found));
             }
             self.lock_relation(env, found.oid.0, mode, true)?;
@@ -271,7 +271,7 @@ fn without_place(error: Error) -> Error {
 
 /// Is it a table, and a user's?
 pub(crate) fn check_own(table: &TableDef) -> Result<()> {
-    if table.kind == RelationKind::Sequence {
+    if table.kind == RelationKind::Sequence || table.view.is_some() {
         return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
     }
     if matches!(table.rows, Rows::Stored(_)) {

@@ -10,6 +10,7 @@
 //! | `create_as` | `CREATE TABLE … AS` |
 //! | `comment` | `COMMENT` |
 //! | `rename` | other names, and other schemas |
+//! | `view` | views, and which of them go with what they read |
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
@@ -40,6 +41,7 @@ mod sequence;
 pub mod setting;
 pub mod table;
 pub mod transaction;
+mod view;
 
 use crate::parser::ast::{DiscardKind, Utility};
 use crate::session::{Environment, Output, Session, Tag};
@@ -96,8 +98,9 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Drop { kind, paths, if_exists, cascade } => {
                 self.drop_objects(env, *kind, paths, (*if_exists, *cascade), out)
             }
-            Utility::AlterTable { path, if_exists, actions } => {
-                self.alter_table(env, text, path, *if_exists, actions, out)
+            Utility::CreateView(create) => self.create_view(env, text, create),
+            Utility::AlterTable { path, view, if_exists, actions } => {
+                self.alter_table(env, text, path, (*view, *if_exists), actions, out)
             }
             Utility::RenameIndex { path, if_exists, name } => self.rename_index(env, path, *if_exists, *name, out),
             Utility::RenameSchema { schema, name } => self.rename_schema(env, *schema, *name),

@@ -257,6 +257,7 @@ impl<A: Allocator + Copy> Session<A> {
             options: Vec::new(),
             comments: Vec::new(),
             sequence: Some(rules),
+            view: None,
             version: 0,
         })
     }
@@ -572,6 +573,8 @@ impl<A: Allocator + Copy> Session<A> {
             [one] => format!("sequence {}", one.name),
             _ => "desired object(s)".to_owned(),
         };
+        let views = self.views_that_go(env, &dropped, (&what, cascade), out)?;
+        self.forget_views(env, &views)?;
         let changes = self.drop_sequence_storage(env, &dropped, &BTreeSet::new(), (&what, cascade), out)?;
         self.define(env, &changes)
     }

@@ -120,6 +120,7 @@ impl<A: Allocator + Copy> Session<A> {
             options,
             comments: Vec::new(),
             sequence: None,
+            view: None,
             version: 0,
         })
     }
@@ -208,37 +209,9 @@ impl<A: Allocator + Copy> Session<A> {
             ObjectKind::Index => self.drop_indexes(env, paths, if_exists, out)?,
             ObjectKind::Schema => self.drop_schemas(env, paths, if_exists, cascade, out)?,
             ObjectKind::Sequence => self.drop_sequences(env, paths, (if_exists, cascade), out)?,
-            ObjectKind::View => self.drop_nothing(env, paths, if_exists, out)?,
+            ObjectKind::View => self.drop_views(env, paths, (if_exists, cascade), out)?,
         }
         Ok(Some(Tag::Words(tag)))
-    }
-
-    /// Users have no views: none can be dropped.
-    fn drop_nothing<O: Output>(
-        &mut self,
-        env: &Environment<'_>,
-        paths: &[Path<'_>],
-        if_exists: bool,
-        out: &mut O,
-    ) -> Result<()> {
-        let word = "view";
-        for path in paths {
-            let (schema, name) = split(path)?;
-            if let Some(found) = self.catalog(env)?.find(schema, name)? {
-                check_own(&found)?;
-                let message = format!("\"{name}\" is not a {word}");
-                return Err(
-                    Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("Use DROP TABLE to remove a table.")
-                );
-            }
-            let message = format!("{word} \"{}\" does not exist", shown(path));
-            if !if_exists {
-                return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message));
-            }
-            let message = format!("{message}, skipping");
-            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
-        }
-        Ok(())
     }
 
     fn drop_tables<O: Output>(
@@ -252,6 +225,12 @@ impl<A: Allocator + Copy> Session<A> {
         let mut dropped: Vec<Arc<TableDef>> = Vec::with_capacity(paths.len());
         for path in paths {
             if let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true)? {
+                if found.view.is_some() {
+                    let message = format!("\"{}\" is not a table", found.name);
+                    return Err(
+                        Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("Use DROP VIEW to remove a view.")
+                    );
+                }
                 check_own(&found)?;
                 if !dropped.iter().any(|known| known.oid == found.oid) {
                     dropped.push(found);
@@ -294,8 +273,8 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 
-    /// Drops tables that are locked, and what refers to them, if that is wanted.
-    fn drop_all<O: Output>(
+    /// Drops relations that are locked, and what refers to them, if that is wanted.
+    pub(super) fn drop_all<O: Output>(
         &mut self,
         env: &Environment<'_>,
         dropped: &[Arc<TableDef>],
@@ -303,6 +282,14 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<()> {
         let gone: BTreeSet<Oid> = dropped.iter().map(|table| table.oid).collect();
+        let what = match dropped {
+            [one] => format!("{} {}", one.word(), one.name),
+            _ => "desired object(s)".to_owned(),
+        };
+        let mut views = self.views_that_go(env, dropped, (&what, cascade), out)?;
+        let (own_views, dropped): (Vec<_>, Vec<_>) = dropped.iter().cloned().partition(|table| table.view.is_some());
+        views.extend(own_views);
+        self.forget_views(env, &views)?;
         // Sequences that are dropped, or go with a column.
         let (dropped, mut sequences): (Vec<_>, Vec<_>) =
             dropped.iter().cloned().partition(|table| table.sequence.is_none());
@@ -311,10 +298,6 @@ impl<A: Allocator + Copy> Session<A> {
                 sequences.push(owned);
             }
         }
-        let what = match dropped.as_slice() {
-            [one] => format!("table {}", one.name),
-            _ => "desired object(s)".to_owned(),
-        };
         let gone_sequences = self.drop_sequence_storage(env, &sequences, &gone, (&what, cascade), out)?;
         self.define(env, &gone_sequences)?;
         let dropped = dropped.as_slice();

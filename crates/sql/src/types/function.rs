@@ -732,11 +732,18 @@ functions! {
     2165 "pg_get_function_result" [OID] TEXT FunctionResult Strict Stable;
     1643 "pg_get_indexdef" [OID] TEXT GetIndexDefinition Strict Stable;
     2507 "pg_get_indexdef" [OID INT4 BOOL] TEXT GetIndexDefinition Strict Stable;
+    1573 "pg_get_ruledef" [OID] TEXT GetRuleDefinition Strict Stable;
+    2504 "pg_get_ruledef" [OID BOOL] TEXT GetRuleDefinition Strict Stable;
     1665 "pg_get_serial_sequence" [TEXT TEXT] TEXT SerialSequence Strict Stable;
     6174 "pg_get_statisticsobjdef_columns" [OID] TEXT StatisticsColumns Strict Stable;
     1662 "pg_get_triggerdef" [OID] TEXT TriggerDefinition Strict Stable;
     2730 "pg_get_triggerdef" [OID BOOL] TEXT TriggerDefinition Strict Stable;
     1642 "pg_get_userbyid" [OID] NAME RoleName Strict Stable;
+    1640 "pg_get_viewdef" [TEXT] TEXT GetViewDefinitionByName Strict Stable;
+    1641 "pg_get_viewdef" [OID] TEXT GetViewDefinition Strict Stable;
+    2505 "pg_get_viewdef" [TEXT BOOL] TEXT GetViewDefinitionByName Strict Stable;
+    2506 "pg_get_viewdef" [OID BOOL] TEXT GetViewDefinition Strict Stable;
+    3159 "pg_get_viewdef" [OID INT4] TEXT GetViewDefinition Strict Stable;
     2998 "pg_indexes_size" [REGCLASS] INT8 IndexesSize Strict Volatile;
     3810 "pg_is_in_recovery" [] BOOL IsInRecovery Strict Volatile;
     2854 "pg_my_temp_schema" [] OID TempSchema Strict Stable;

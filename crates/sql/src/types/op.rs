@@ -221,7 +221,7 @@ ops! {
         "The caller's: a function of the session, the catalog or the server."
             CurrentDatabase CurrentSchema CurrentSchemas CurrentUser SessionUser Version BackendPid GenerateUuid TypeOf
             CurrentSetting SetConfig TableIsVisible TypeIsVisible FunctionIsVisible RoleName GetExpr
-            GetIndexDefinition GetConstraintDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
+            GetIndexDefinition GetConstraintDefinition GetViewDefinition GetViewDefinitionByName GetRuleDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
             IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
             AdvisoryLock AdvisoryLockShared AdvisoryXactLock AdvisoryXactLockShared
             TryAdvisoryLock TryAdvisoryLockShared TryAdvisoryXactLock TryAdvisoryXactLockShared

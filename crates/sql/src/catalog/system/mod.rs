@@ -9,7 +9,7 @@ mod relations;
 mod sequences;
 mod statistics;
 
-pub(crate) use relations::{constraint_definition, index_definition};
+pub(crate) use relations::{constraint_definition, index_definition, rule_definition};
 
 use super::Catalogs;
 use super::definition::{ColumnDef, RelationKind};
@@ -58,6 +58,7 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_constraint" => Box::new(relations::constraints),
         "pg_namespace" => Box::new(relations::namespaces),
         "pg_tables" => Box::new(relations::tables),
+        "pg_rewrite" => Box::new(relations::rules),
         "pg_views" => Box::new(relations::views),
         "pg_indexes" => Box::new(relations::index_list),
         "pg_sequence" => Box::new(sequences::sequences),

@@ -35,6 +35,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 kind: def.kind as u8,
                 columns: def.columns.len() as i64,
                 checks: checks as i64,
+                rules: def.view.is_some(),
                 triggers: referring || !def.referenced_by.is_empty(),
                 options: &options,
                 size: context.catalog.statistics(def.oid),
@@ -55,6 +56,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                     kind: b'i',
                     columns: index.columns.len() as i64,
                     checks: 0,
+                    rules: false,
                     triggers: false,
                     options: &options,
                     size: None,
@@ -76,6 +78,7 @@ struct Class<'a> {
     kind: u8,
     columns: i64,
     checks: i64,
+    rules: bool,
     triggers: bool,
     options: &'a [String],
     size: Option<Statistics>,
@@ -104,13 +107,13 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
         .char(class.kind)
         .int(class.columns)
         .int(class.checks)
-        .bool(false)
+        .bool(class.rules)
         .bool(class.triggers)
         .bool(false)
         .bool(false)
         .bool(false)
         .bool(true)
-        .char(if class.kind == b'i' { b'n' } else { b'd' })
+        .char(if matches!(class.kind, b'i' | b'v') { b'n' } else { b'd' })
         .bool(false)
         .oid(Oid::NONE)
         .int(0)
@@ -322,10 +325,56 @@ pub(super) fn views(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
             .text(&context.catalog.schema_name(def.schema).unwrap_or_default())
             .text(&def.name)
             .text(super::cluster::SUPERUSER)
-            .null()
+            .maybe_text(crate::catalog::view::shown_query(context.catalog, def).as_deref())
             .end();
     }
     Ok(())
+}
+
+/// A view's rule has no number of its own.
+fn rule_oid(def: &TableDef) -> Oid {
+    Oid(def.oid.0 ^ 0x4000_0000)
+}
+
+/// `pg_rewrite`: the rule of each view.
+pub(super) fn rules(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for def in context.catalog.definitions.tables().filter(|def| def.view.is_some()) {
+        rows.row()
+            .oid(rule_oid(def))
+            .text("_RETURN")
+            .oid(def.oid)
+            .char(b'1')
+            .char(b'O')
+            .bool(true)
+            .text("<>")
+            .text("<>")
+            .end();
+    }
+    Ok(())
+}
+
+/// The statement that would make a view's rule.
+pub(crate) fn rule_definition(catalog: &Catalog<'_>, rule: Oid) -> Option<String> {
+    let def = catalog.definitions.tables().find(|def| def.view.is_some() && rule_oid(def) == rule)?;
+    let (query, schema) = (crate::catalog::view::shown_query(catalog, def)?, catalog.schema_name(def.schema)?);
+    let (schema, name) = (quoted_identifier(&schema), quoted_identifier(&def.name));
+    Some(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {schema}.{name} DO INSTEAD {query}"))
+}
+
+/// `pg_depend` of views: the rule belongs to the view, and needs what it reads.
+pub(super) fn view_dependencies(context: &ViewContext<'_>, rows: &mut RowSink) {
+    const CLASSES: (Oid, Oid) = (Oid(2618), Oid(1259));
+    for def in context.catalog.definitions.tables() {
+        let Some(view) = &def.view else { continue };
+        let mut one = |of: Oid, column: i64, kind: u8| {
+            let row = rows.row().oid(CLASSES.0).oid(rule_oid(def)).int(0);
+            row.oid(CLASSES.1).oid(of).int(column).char(kind).end();
+        };
+        one(def.oid, 0, b'i');
+        one(def.oid, 0, b'n');
+        view.relations().into_iter().for_each(|oid| one(oid, 0, b'n'));
+        view.columns().into_iter().for_each(|(oid, column)| one(oid, i64::from(column) + 1, b'n'));
+    }
 }
 
 /// `pg_indexes`

@@ -52,6 +52,7 @@ pub(super) fn shown(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
 
 /// `pg_depend`: which sequences belong to columns, and which defaults use sequences.
 pub(super) fn dependencies(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    super::relations::view_dependencies(context, rows);
     let (class, default) = CLASSES;
     for def in context.catalog.definitions.tables() {
         if let Some(owner) = def.sequence.and_then(|sequence| sequence.owner) {

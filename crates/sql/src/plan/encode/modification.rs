@@ -33,7 +33,7 @@ impl Encoder<'_> {
         let assigned = self.assigned(modify);
         read.extend(old_columns(modify, assigned));
         let mut above = Columns::new();
-        for (_, check) in &modify.checks {
+        for (_, check) in modify.checks.iter().chain(&modify.view_checks) {
             columns_in(check, &self.tree.subplans, &mut above);
         }
         if let Some((_, targets)) = &modify.returning {
@@ -92,6 +92,12 @@ impl Encoder<'_> {
             let condition = self.program(check)?;
             checks.push(CheckRecord { name, condition }.write(&mut self.plan).0);
         }
+        let mut view_checks = Vec::with_capacity(modify.view_checks.len());
+        for (name, check) in &modify.view_checks {
+            let name = self.plan.blob(name.as_bytes()).0;
+            let condition = self.program(check)?;
+            view_checks.push(CheckRecord { name, condition }.write(&mut self.plan).0);
+        }
         let mut returning = 0;
         if let Some((relation, targets)) = &modify.returning {
             let mut code = Code::new();
@@ -142,6 +148,7 @@ impl Encoder<'_> {
             assigned,
             conflict,
             checks: self.plan.list(&checks).0,
+            view_checks: self.plan.list(&view_checks).0,
             existing: self.columns_of(modify.relation),
             row_buffer: self.new_buffer(),
             recheck: self.condition(&modify.recheck)?,
