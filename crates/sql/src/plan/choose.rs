@@ -32,7 +32,8 @@ use std::sync::Arc;
 type Relations = BTreeSet<RelationId>;
 
 /// Plans a bound statement.
-pub fn choose(bound: &mut Bound, root: Root, catalog: &Catalog<'_>) -> Result<Tree> {
+pub fn choose(bound: &mut Bound, mut root: Root, catalog: &Catalog<'_>) -> Result<Tree> {
+    super::pull_up::pull_up(bound, &mut root);
     let mut planner = Planner { bound, subplans: Vec::new(), commons: Vec::new(), catalog };
     planner.commons.resize_with(planner.bound.commons.len(), || None);
     planner.plan_subplans()?;

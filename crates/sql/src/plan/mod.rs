@@ -10,6 +10,7 @@
 //! | [`record`] | nodes and other records |
 //! | [`tree`] | the plan as a tree in ordinary memory, which the planner makes and `EXPLAIN` shows |
 //! | [`choose`] | from a bound statement to the tree |
+//! | `pull_up` | subqueries that are no queries of their own |
 //! | `recursive` | recursive queries, and what is computed again |
 //! | `window` | from windows to sorts and nodes |
 //! | [`path`], [`cost`] | how a table's rows are found, and how many there may be |
@@ -32,6 +33,7 @@ pub mod lock;
 pub mod number;
 pub mod path;
 pub mod program;
+mod pull_up;
 pub mod record;
 mod recursive;
 pub mod tree;
