@@ -89,6 +89,13 @@ impl Error {
         self
     }
 
+    /// The same without facts.
+    #[must_use]
+    pub fn without_detail(mut self) -> Error {
+        self.0.detail = None;
+        self
+    }
+
     /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {

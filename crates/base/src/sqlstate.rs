@@ -62,6 +62,8 @@ macro_rules! table {
 table! {
     SUCCESSFUL_COMPLETION "00000" "successful_completion" "The statement did what it was asked.";
     WARNING "01000" "warning" "A warning without a code of its own.";
+    WARNING_PRIVILEGE_NOT_REVOKED "01006" "privilege_not_revoked" "Somebody else has granted it.";
+    WARNING_PRIVILEGE_NOT_GRANTED "01007" "privilege_not_granted" "Who has no grant option cannot grant.";
     CONNECTION_FAILURE "08006" "connection_failure" "The connection broke.";
     PROTOCOL_VIOLATION "08P01" "protocol_violation" "The client sent bytes that are not the protocol.";
     FEATURE_NOT_SUPPORTED "0A000" "feature_not_supported" "Known SQL, not there yet.";

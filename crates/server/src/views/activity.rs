@@ -23,6 +23,8 @@ impl sql::catalog::Provider for Provider {
             let background = slot.is_background();
             let seen = self.0.see(slot.id());
             let waiting = slot.waiting().map(|(event, ..)| event.row());
+            let user = context.catalog.definitions.role_named(&seen.user).map(|role| role.oid);
+            let is_seen = background || context.sees_all_statistics() || user.is_some_and(|user| context.is(user));
             let row = rows.row();
             let row = match background {
                 true => row.nulls(2),
@@ -31,9 +33,14 @@ impl sql::catalog::Provider for Provider {
             let row = row.int(slot.number()).null();
             let row = match background || seen.user.is_empty() {
                 true => row.nulls(2),
-                false => row.oid(ROLE).text(&seen.user),
+                false => row.oid(user.unwrap_or(ROLE)).text(&seen.user),
             };
             let row = row.text(if background { "" } else { &seen.application });
+            if !is_seen {
+                // Of others' sessions a stranger hears only that they are there.
+                row.nulls(13).text("<insufficient privilege>").null().end();
+                continue;
+            }
             let row = match seen.client.filter(|_| !background) {
                 Some(client) => row.null().null().int(i32::from(client.port())),
                 None => row.nulls(3),

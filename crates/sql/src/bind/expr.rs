@@ -8,7 +8,7 @@
 
 use super::grouping::Level;
 use super::scope::Scope;
-use super::tree::{AggregateCall, Call, Expr, ExprKind, Origin, Query, Subplan, SubplanKind, TABLE_OID};
+use super::tree::{AggregateCall, Call, Expr, ExprKind, Origin, Query, Subplan, SubplanKind};
 use super::window::Called;
 use super::{Binder, name};
 use crate::lexer::literal::{self, Number};
@@ -383,8 +383,7 @@ impl Binder<'_> {
                     Ok(expr.clone())
                 }
                 None if last.text == "tableoid" && scope.only_table().is_some() => {
-                    let relation = scope.only_table().unwrap_or_default();
-                    Ok(Expr::column(relation, TABLE_OID, Type::plain(Oid::OID)))
+                    Ok(self.table_oid(scope.only_table().unwrap_or_default()))
                 }
                 None if scope.item(path).is_some() => Err(self.unsupported("a whole row as a value", at)),
                 None => missing(self, format!("column \"{}\" does not exist", last.text)),
@@ -401,9 +400,7 @@ impl Binder<'_> {
             return Ok(expr.clone());
         }
         match (last.text, item.relation) {
-            ("tableoid", Some(relation)) if item.is_table => {
-                Ok(Expr::column(relation, TABLE_OID, Type::plain(Oid::OID)))
-            }
+            ("tableoid", Some(relation)) if item.is_table => Ok(self.table_oid(relation)),
             _ => missing(self, format!("column {}.{} does not exist", item.name, last.text)),
         }
     }

@@ -9,6 +9,7 @@ use super::expr::Clause;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{Call, Expr, ExprKind, From, Join, Relation, RelationId, Source};
 use crate::catalog::definition::{RelationKind, TableDef};
+use crate::catalog::privilege::SELECT;
 use crate::parser::ast::{self, Alias, JoinCondition, JoinKind, Name, Operator, TableRef};
 use crate::types::cast::Context;
 use crate::types::{Oid, Type};
@@ -138,6 +139,7 @@ impl Binder<'_> {
         }
         let relation = self.table_relation(path)?;
         self.record_relation(path, alias, relation);
+        self.needs(relation, SELECT);
         let mut schema = None;
         match alias {
             Some(alias) => self.rename(relation, alias)?,
@@ -178,8 +180,14 @@ impl Binder<'_> {
         if !self.bound.tables.iter().any(|known| known.oid == table.oid) {
             self.bound.tables.push(table.clone());
         }
-        if path.len() == 1 && !self.bound.searched.contains(&table.oid) {
-            self.bound.searched.push(table.oid);
+        // What a view names may be looked into by whoever reads the view.
+        let named = match path.len() {
+            1 => &mut self.bound.searched,
+            _ if self.within.is_empty() => &mut self.bound.qualified,
+            _ => return,
+        };
+        if !named.contains(&table.oid) {
+            named.push(table.oid);
         }
     }
 
@@ -193,8 +201,11 @@ impl Binder<'_> {
             .iter()
             .map(|column| (if column.dropped { String::new() } else { column.name.clone() }, column.ty))
             .collect();
-        let name = table.name.clone();
-        self.relation(Relation { name, columns, source: Source::Table(table) }, at)
+        let (name, oid) = (table.name.clone(), table.oid);
+        let relation = self.relation(Relation { name, columns, source: Source::Table(table) }, at)?;
+        let at = self.new_access(oid);
+        self.begin_access(relation, at);
+        Ok(relation)
     }
 
     /// Numbers a relation. Errors: `54001` for a statement with too many.
@@ -340,6 +351,8 @@ impl Binder<'_> {
         let second = find(self, right, "right")?;
         self.record_fixed(&first);
         self.record_fixed(&second);
+        self.note_read(&first);
+        self.note_read(&second);
         let operator = Operator { schema: None, name: "=", at: name.at };
         let test = self.operator(&operator, Some(first.clone()), second.clone())?;
         let (both, ty) = self.unify(vec![(first, name.at), (second, name.at)], "JOIN/USING")?;

@@ -5,6 +5,7 @@
 //! | [`tree`] | the bound statement |
 //! | [`scope`] | where names are looked up |
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
+//! | [`access`] | what privileges a statement takes |
 //! | `generated` | values of generated columns |
 //! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
@@ -19,6 +20,7 @@
 //!    engine's own stack unless the catalog is at hand ([`crate::catalog`]).
 //! 3. Depth is bounded by the parser; recursion here follows the tree.
 
+pub mod access;
 pub mod coerce;
 pub mod expr;
 pub mod from;
@@ -70,6 +72,8 @@ pub struct Binder<'b> {
     /// The queries around the one that is being bound, from the outermost: those in whose expressions it stands.
     around: Vec<Level>,
     commons: Vec<KnownCommon>,
+    /// Whose privileges count: none for those of whoever executes, within a view its owner.
+    acting: Oid,
     /// The next `WITH` is the statement's own.
     outermost: bool,
     /// Where a recursive query cannot be referred to: the places around the one at hand, from the outermost.
@@ -144,6 +148,7 @@ impl<'b> Binder<'b> {
             grouping: None,
             around: Vec::new(),
             commons: Vec::new(),
+            acting: Oid::NONE,
             outermost: true,
             places: Vec::new(),
             depended: Vec::new(),
@@ -189,6 +194,7 @@ impl<'b> Binder<'b> {
         if let ExprKind::Column(column) = expr.kind {
             self.noted.entry(column).or_insert(at);
         }
+        self.note_read(expr);
     }
 
     fn finish<T>(self, root: Result<T>) -> std::result::Result<(Bound, T), Unbound> {

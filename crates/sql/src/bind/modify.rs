@@ -18,11 +18,13 @@ use super::tree::{
 };
 use super::updatable::Changed;
 use crate::catalog::definition::{ConstraintKind, Identity, RelationKind, Rows, TableDef};
+use crate::catalog::privilege::{DELETE, INSERT, UPDATE};
 use crate::parser;
 use crate::parser::ast::{self, Overriding};
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
 use crate::types::function::Volatility;
+use crate::types::op::Op;
 use crate::types::{Oid, Type, typmod};
 use base::{Error, Result, sqlstate};
 
@@ -36,15 +38,18 @@ impl Binder<'_> {
         let changed = self.target(insert.table, insert.alias, "insert into")?;
         let (relation, table) = (changed.relation, changed.table.clone());
         let columns = self.insert_columns(insert, &changed)?;
+        self.needs(relation, INSERT);
         let query = match insert.source {
             None => self.insert_rows(&[&[]], &[], &table, insert.overriding)?,
             Some(source) => match plain_values(source) {
                 Some(rows) => {
                     self.with(source.with, source.recursive, None)?;
-                    self.check_width(insert, rows.first().map_or(0, |row| row.len()))?;
+                    let width = rows.first().map_or(0, |row| row.len());
+                    self.check_width(insert, width)?;
+                    self.note_inserted(relation, &columns[..width.min(columns.len())]);
                     self.insert_rows(rows, &columns, &table, insert.overriding)?
                 }
-                None => self.insert_query(source, &columns, &table, insert)?,
+                None => self.insert_query(source, (relation, &columns), &table, insert)?,
             },
         };
         let query = self.generate(query, &table)?;
@@ -70,6 +75,7 @@ impl Binder<'_> {
         self.with(update.with, update.recursive, None)?;
         let changed = self.target(update.table, update.alias, "update")?;
         let (relation, table) = (changed.relation, changed.table.clone());
+        self.needs(relation, UPDATE);
         let mut namespace = self.columns_of_changed(&changed, relation, None);
         let (mut from, offers) = self.from(update.from, None)?;
         let others = offers.clone();
@@ -83,6 +89,7 @@ impl Binder<'_> {
         }
         let subplans = self.bound.subplans.len();
         let mut assigned = self.assignments(update.assignments, &changed, &scope)?;
+        self.note_assigned(&changed, update.assignments);
         self.generate_assigned(&mut assigned, &table, relation, subplans)?;
         let mut targets = Vec::with_capacity(table.columns.len() + 1);
         for (index, column) in table.visible() {
@@ -110,6 +117,7 @@ impl Binder<'_> {
         self.with(delete.with, delete.recursive, None)?;
         let changed = self.target(delete.table, delete.alias, "delete from")?;
         let (relation, table) = (changed.relation, changed.table.clone());
+        self.needs(relation, DELETE);
         let mut namespace = self.columns_of_changed(&changed, relation, None);
         let (mut from, offers) = self.from(delete.using, None)?;
         namespace.append(offers)?;
@@ -198,7 +206,9 @@ impl Binder<'_> {
             .map(|column| (if column.dropped { String::new() } else { column.name.clone() }, column.ty))
             .collect();
         let name = self.bound.relations[relation as usize].name.clone();
-        self.relation(Relation { name, columns, source: Source::Computed }, 0)
+        let row = self.relation(Relation { name, columns, source: Source::Computed }, 0)?;
+        self.share_access(row, relation);
+        Ok(row)
     }
 
     fn find_column(&self, changed: &Changed, name: &ast::Name<'_>, verb: &str) -> Result<usize> {
@@ -290,13 +300,14 @@ impl Binder<'_> {
     fn insert_query(
         &mut self,
         source: &ast::Query<'_>,
-        columns: &[usize],
+        (target, columns): (RelationId, &[usize]),
         table: &TableDef,
         insert: &ast::Insert<'_>,
     ) -> Result<Query> {
         let at = insert.at;
         let query = self.query(source, None, false)?;
         self.check_width(insert, query.visible)?;
+        self.note_inserted(target, &columns[..query.visible.min(columns.len())]);
         if query.visible > columns.len() {
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, "INSERT has more expressions than target columns")
                 .at(self.position(at)));
@@ -388,7 +399,14 @@ impl Binder<'_> {
             return Ok(Expr::constant(Constant::Null, definition.ty));
         };
         self.stored(text, |binder, expr| {
-            let bound = binder.expr(expr, &Scope::EMPTY, Clause::Default)?;
+            let mut bound = binder.expr(expr, &Scope::EMPTY, Clause::Default)?;
+            if definition.identity.is_some()
+                && let ExprKind::Call(call) = &mut bound.kind
+                && call.op == Op::NextValue
+            {
+                // The sequence is a part of the column: nobody needs privileges on it.
+                call.arguments.push(Expr::constant(Constant::Bool(true), Type::plain(Oid::BOOL)));
+            }
             binder.assign(bound, table, column, 0)
         })
     }
@@ -405,7 +423,9 @@ impl Binder<'_> {
         let (own_text, own_slots) = (self.text, self.slots);
         self.text = text;
         self.slots = &[];
+        let paused = std::mem::replace(&mut self.bound.accesses.paused, true);
         let bound = bind(self, &expr);
+        self.bound.accesses.paused = paused;
         self.text = own_text;
         self.slots = own_slots;
         bound
@@ -437,6 +457,15 @@ impl Binder<'_> {
     }
 
     // ---- UPDATE
+
+    /// The columns that are assigned to get other values.
+    fn note_assigned(&mut self, changed: &Changed, assignments: &[ast::Assignment<'_>]) {
+        for name in assignments.iter().flat_map(|assignment| assignment.columns) {
+            if let Ok(Some(column)) = changed.column(name.text, "update") {
+                self.note_updated(changed.relation, column);
+            }
+        }
+    }
 
     fn assignments(
         &mut self,
@@ -546,6 +575,13 @@ impl Binder<'_> {
     fn conflict(&mut self, conflict: &ast::Conflict<'_>, changed: &Changed) -> Result<ConflictRule> {
         let (relation, table) = (changed.relation, &changed.table);
         let index = self.inferred_index(conflict, changed)?;
+        // The columns that decide are read.
+        if let Some(index) = index.and_then(|index| table.index(index)) {
+            for part in &index.columns {
+                let column = Expr::column(relation, part.column, table.columns[usize::from(part.column)].ty);
+                self.note_read(&column);
+            }
+        }
         let excluded = self.row_relation(relation, table)?;
         let Some(assignments) = conflict.assignments else {
             return Ok(ConflictRule { index, update: None, filter: Vec::new(), excluded });
@@ -564,6 +600,7 @@ impl Binder<'_> {
         let scope = Scope { namespace: &namespace, parent: None };
         let subplans = self.bound.subplans.len();
         let mut assigned = self.assignments(assignments, changed, &scope)?;
+        self.note_assigned(changed, assignments);
         self.generate_assigned(&mut assigned, table, relation, subplans)?;
         let update = assigned.into_iter().map(|(column, value)| (column as u16, value)).collect();
         let mut filter = Vec::new();

@@ -11,6 +11,7 @@ use super::scope::{Namespace, Scope};
 use super::tree::{
     Body, Expr, ExprKind, From, Grouping, Query, Relation, RelationId, RowLock, Select, SortKey, Source, Target,
 };
+use crate::catalog::privilege::UPDATE;
 use crate::parser::ast::{self, Distinct, SelectItem, SetOperation, SortItem};
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
@@ -741,6 +742,7 @@ impl Binder<'_> {
                     let message = format!("cannot lock rows in view \"{}\"", table.name);
                     return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(clause.at)));
                 }
+                self.needs(relation, UPDATE);
                 locks.push(RowLock { relation, strength: clause.strength, wait: clause.wait });
             }
         }
@@ -757,7 +759,10 @@ impl Binder<'_> {
             return Ok(());
         }
         let mut locks = Vec::new();
-        for inner in self.bound.relations_of(&select.from) {
+        let inner = self.bound.relations_of(&select.from);
+        self.needs(relation, UPDATE);
+        inner.iter().for_each(|inner| self.needs(*inner, UPDATE));
+        for inner in inner {
             match &self.bound.relations[inner as usize].source {
                 Source::Table(table) if matches!(table.rows, crate::catalog::definition::Rows::Stored(_)) => {
                     locks.push(RowLock { relation: inner, strength: clause.strength, wait: clause.wait });

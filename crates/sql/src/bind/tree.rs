@@ -152,8 +152,12 @@ pub struct Bound {
     pub uses_clock: bool,
     /// The tables whose definitions were used.
     pub tables: Vec<Arc<TableDef>>,
+    /// What is done with its tables.
+    pub accesses: super::access::Accesses,
     /// Those that were named without a schema: which table such a name means can change while the table does not.
     pub searched: Vec<Oid>,
+    /// Those that were named with a schema: whether it may be looked into can change while the table does not.
+    pub qualified: Vec<Oid>,
 }
 
 /// A relation.

@@ -104,7 +104,10 @@ impl Binder<'_> {
         let Ok(table) = self.catalog.table(path) else { return Ok(None) };
         let Some(view) = &table.view else { return Ok(None) };
         self.note_table(&table, path);
-        self.in_view(&table, view, |binder, query| binder.below_view(&table, view, query, verb)).map(Some)
+        let access = self.new_access(table.oid);
+        let changed = self.in_view(&table, view, |binder, query| binder.below_view(&table, view, query, verb))?;
+        self.access_through(changed.relation, access);
+        Ok(Some(changed))
     }
 
     fn below_view(&mut self, table: &TableDef, view: &ViewDef, query: &Query<'_>, verb: &str) -> Result<Changed> {

@@ -16,7 +16,8 @@ use super::scope::{Item, Scope, ScopeColumn};
 use super::tree::{Expr, ExprKind, RelationId, Source};
 use super::{Binder, Setting, Unbound};
 use crate::catalog::definition::TableDef;
-use crate::catalog::schema::FIRST_USER_OID;
+use crate::catalog::privilege::SELECT;
+use crate::catalog::schema::{BOOTSTRAP_ROLE, FIRST_USER_OID};
 use crate::catalog::view::{Piece, ViewDef};
 use crate::lexer::{Lexer, TokenKind};
 use crate::parser::ast::{self, Alias, Name, Query};
@@ -104,8 +105,11 @@ impl Binder<'_> {
         let Ok(table) = self.catalog.table(path) else { return Ok(None) };
         let Some(view) = &table.view else { return Ok(None) };
         self.note_table(&table, path);
+        let access = self.new_access(table.oid);
         let query = self.in_view(&table, view, |binder, query| binder.query(query, None, true))?;
         let relation = query.output;
+        self.begin_access(relation, access);
+        self.needs(relation, SELECT);
         if query.visible != table.columns.len() {
             return Err(changed(&table));
         }
@@ -144,7 +148,14 @@ impl Binder<'_> {
         }
         self.height += query.height;
         self.within.push(table.oid);
+        let is_invokers = table.options.iter().any(|(name, value)| name == "security_invoker" && value == "true");
+        let acting = if is_invokers { self.acting } else { table.owner };
+        let acting = std::mem::replace(&mut self.acting, acting);
+        // Whoever made the view could look into the schemas that it names.
+        let role = self.catalog.path.role.replace(BOOTSTRAP_ROLE);
         let done = self.apart(text, |binder| work(binder, query));
+        self.catalog.path.role.set(role);
+        self.acting = acting;
         self.height -= query.height;
         self.within.pop();
         done.map_err(without_place)

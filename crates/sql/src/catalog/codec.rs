@@ -15,8 +15,10 @@ use super::definition::{
     Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, Referrer,
     RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
 };
+use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
 use super::routine::{ParameterDef, RoutineDef};
+use super::schema::SchemaDef;
 use super::view::{Piece, ViewDef};
 use crate::parser::ast::CheckOption;
 use crate::types::{Oid, Type};
@@ -48,6 +50,8 @@ pub enum ObjectClass {
     ColumnStatistics = 7,
     /// What was said of something that is no table.
     Comment = 8,
+    /// The privileges of an object.
+    Privileges = 11,
 }
 
 /// A row of the catalog's heap.
@@ -112,6 +116,7 @@ pub fn part(row: &[u8]) -> Result<Part<'_>> {
         Some(5) => ObjectClass::Routine,
         Some(7) => ObjectClass::ColumnStatistics,
         Some(8) => ObjectClass::Comment,
+        Some(11) => ObjectClass::Privileges,
         _ => return Err(damaged()),
     };
     let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
@@ -547,17 +552,50 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
 }
 
 /// A schema as bytes.
-pub fn schema_image(name: &str) -> Vec<u8> {
+pub fn schema_image(schema: &SchemaDef) -> Vec<u8> {
     let mut writer = Writer(Vec::new());
-    writer.text(name);
+    writer.text(&schema.name);
+    writer.u32(schema.owner.0);
     writer.0
 }
 
-/// The schema's name that these bytes hold.
-pub fn schema(image: &[u8]) -> Result<String> {
+/// The schema that these bytes hold.
+pub fn schema(image: &[u8]) -> Result<SchemaDef> {
     let mut parser = Parser(Reader::new(image));
-    let name = parser.text()?;
-    parser.end(name)
+    let schema = SchemaDef { name: parser.text()?, owner: parser.oid()? };
+    parser.end(schema)
+}
+
+/// An object's privileges as bytes.
+pub fn acl_image(acl: &ObjectAcl) -> Vec<u8> {
+    let mut writer = Writer(Vec::new());
+    writer.bool(acl.items.is_some());
+    writer.list(acl.items.as_deref().unwrap_or_default(), acl_item_image);
+    writer.list(&acl.columns, |writer, (column, items)| {
+        writer.u16(*column);
+        writer.list(items, acl_item_image);
+    });
+    writer.0
+}
+
+fn acl_item_image(writer: &mut Writer, item: &AclItem) {
+    writer.u32(item.grantee.0);
+    writer.u32(item.grantor.0);
+    writer.u16(item.rights);
+    writer.u16(item.options);
+}
+
+fn acl_item(parser: &mut Parser<'_>) -> Result<AclItem> {
+    Ok(AclItem { grantee: parser.oid()?, grantor: parser.oid()?, rights: parser.u16()?, options: parser.u16()? })
+}
+
+/// The privileges that these bytes hold.
+pub fn acl(image: &[u8]) -> Result<ObjectAcl> {
+    let mut parser = Parser(Reader::new(image));
+    let is_there = parser.bool()?;
+    let items = Some(parser.list(acl_item)?).filter(|_| is_there);
+    let columns = parser.list(|parser| Ok((parser.u16()?, parser.list(acl_item)?)))?;
+    parser.end(ObjectAcl { items, columns })
 }
 
 /// A comment on an object of that catalog as bytes.
@@ -726,7 +764,12 @@ mod tests {
     fn definitions_come_back_as_they_were() {
         let table_def = example();
         assert_eq!(table(&table_image(&table_def)).unwrap(), table_def);
-        assert_eq!(schema(&schema_image("s")).unwrap(), "s");
+        let made = SchemaDef { name: "s".into(), owner: Oid(16_400) };
+        assert_eq!(schema(&schema_image(&made)).unwrap(), made);
+        let item = AclItem { grantee: Oid(16_400), grantor: Oid(10), rights: 3, options: 1 };
+        let granted = ObjectAcl { items: Some(vec![item]), columns: vec![(2, vec![item])] };
+        assert_eq!(acl(&acl_image(&granted)).unwrap(), granted);
+        assert_eq!(acl(&acl_image(&ObjectAcl::default())).unwrap(), ObjectAcl::default());
         let member_of = vec![Membership { role: Oid(16_500), grantor: Oid(10), admin: true }];
         let (password, valid_until) = (Some("SCRAM".to_owned()), Some(i64::MIN));
         let plain = RoleDef::new(Oid(16_700), "r\u{e4}");

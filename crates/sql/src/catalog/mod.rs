@@ -19,7 +19,9 @@
 pub mod codec;
 pub mod column_statistics;
 pub mod definition;
+pub mod grant;
 pub mod lazy;
+pub mod privilege;
 pub mod provider;
 pub mod role;
 pub mod routine;
@@ -150,6 +152,11 @@ impl<'c> Catalog<'c> {
         builtin.chain(self.definitions.schemas().map(|(oid, name)| (oid, name.to_owned()))).collect()
     }
 
+    /// The role that owns a schema.
+    pub fn schema_owner(&self, oid: Oid) -> Oid {
+        self.definitions.schema_owner(oid)
+    }
+
     /// The schema of that name.
     pub fn schema(&self, name: &str) -> Option<Oid> {
         schema_in(&self.definitions, name)
@@ -193,11 +200,26 @@ impl<'c> Catalog<'c> {
         Ok(found.map(|&index| self.catalogs.tables[index].clone()))
     }
 
+    /// May whoever asks look into a schema? Errors: `42501`.
+    pub fn check_usage(&self, schema: Oid) -> Result<()> {
+        let role = self.path.role.get();
+        if role == schema::BOOTSTRAP_ROLE
+            || self.definitions.rights(role, self.definitions.schema_guard(schema), privilege::USAGE) != 0
+        {
+            return Ok(());
+        }
+        let message = format!("permission denied for schema {}", self.schema_name(schema).unwrap_or_default());
+        Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+    }
+
     /// The table that a name means, with a schema or without. Errors: `3F000` for a schema that is not there.
     pub fn find(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableDef>>> {
         if let Some(schema) = schema {
             return match self.schema(schema) {
-                Some(schema) => self.table_in(schema, name),
+                Some(schema) => {
+                    self.check_usage(schema)?;
+                    self.table_in(schema, name)
+                }
                 None => Ok(None),
             };
         }
@@ -407,7 +429,7 @@ pub fn split<'a>(path: Path<'a>) -> Result<(Option<&'a str>, &'a str)> {
 }
 
 /// The parts of a name with dots, folded and unquoted.
-fn split_name(text: &str) -> Option<Vec<String>> {
+pub(crate) fn split_name(text: &str) -> Option<Vec<String>> {
     let text = text.trim();
     let mut parts = Vec::new();
     let mut rest = text;

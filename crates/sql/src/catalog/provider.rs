@@ -10,6 +10,8 @@
 //! 2. It takes no lock over a wait, and reads counters as they are.
 
 use super::Catalog;
+use super::definition::TableDef;
+use super::privilege::{Guard, Rights};
 use crate::types::array::{Dimension, encode};
 use crate::types::{Datum, Oid, stored, table};
 use base::{Result, SessionId};
@@ -24,10 +26,36 @@ pub struct ViewContext<'c> {
     pub relations: Option<&'static storage::relation::Relations>,
     /// The session that reads; none in a tool.
     pub session: Option<SessionId>,
+    /// Whose privileges are in force.
+    pub role: Oid,
     /// The name of its user.
     pub user: &'c str,
     /// The name of its database.
     pub database: &'c str,
+}
+
+impl ViewContext<'_> {
+    /// Has the reader one of some privileges on a table?
+    pub fn has(&self, table: &TableDef, rights: Rights) -> bool {
+        self.catalog.definitions.rights(self.role, Guard::relation(table), rights) != 0
+    }
+
+    /// Has the reader the privileges of a role?
+    pub fn is(&self, role: Oid) -> bool {
+        self.catalog.definitions.has_privileges_of(self.role, role)
+    }
+
+    /// May the reader see what every session does?
+    pub fn sees_all_statistics(&self) -> bool {
+        /// `pg_read_all_stats`
+        const READ_ALL_STATISTICS: Oid = Oid(3375);
+        self.is(READ_ALL_STATISTICS)
+    }
+
+    /// May the reader do everything?
+    pub fn is_superuser(&self) -> bool {
+        self.catalog.definitions.is_superuser(self.role)
+    }
 }
 
 /// Makes the rows of one virtual table.
@@ -189,6 +217,14 @@ impl RowBuilder<'_> {
         match bytes {
             Ok(bytes) => self.datum(Datum::Bytes(&bytes)),
             Err(_) => self.null(),
+        }
+    }
+
+    /// An array of texts, or null.
+    pub fn maybe_texts(self, items: Option<&[String]>) -> Self {
+        match items {
+            Some(items) => self.array(&items.iter().map(|item| Datum::text(item)).collect::<Vec<_>>()),
+            None => self.null(),
         }
     }
 

@@ -168,6 +168,11 @@ impl Definitions {
         self.stored_role(oid).or_else(|| BUILTIN.iter().find(|role| role.oid == oid))
     }
 
+    /// A role's name, or what PostgreSQL shows for one that is not there.
+    pub fn role_name(&self, oid: Oid) -> String {
+        self.role(oid).map_or_else(|| format!("unknown (OID={oid})"), |role| role.name.clone())
+    }
+
     /// The role of that name.
     pub fn role_named(&self, name: &str) -> Option<&Arc<RoleDef>> {
         self.roles().find(|role| role.name == name)

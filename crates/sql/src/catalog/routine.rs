@@ -46,6 +46,11 @@ impl RoutineDef {
         inputs.map(|parameter| parameter.ty.oid).collect()
     }
 
+    /// What it is, as messages say it.
+    pub fn word(&self) -> &'static str {
+        "procedure"
+    }
+
     /// How errors call it: `name(integer,text)`.
     pub fn shown(&self) -> String {
         let types: Vec<String> = self.inputs().into_iter().map(|oid| typmod::format_type(Type::plain(oid))).collect();

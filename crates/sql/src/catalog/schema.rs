@@ -2,6 +2,7 @@
 
 use crate::types::Oid;
 use base::settings::split_identifiers;
+use std::cell::Cell;
 
 /// `pg_catalog`: searched before everything else, whether the path names it or not.
 pub const PG_CATALOG: Oid = Oid(11);
@@ -23,6 +24,15 @@ pub const FIRST_USER_OID: u32 = 16_384;
 pub const BUILTIN: [(Oid, &str); 4] =
     [(PG_CATALOG, "pg_catalog"), (PUBLIC, "public"), (INFORMATION_SCHEMA, "information_schema"), (GEARBOX, "gearbox")];
 
+/// A schema.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SchemaDef {
+    /// Its name.
+    pub name: String,
+    /// The role that owns it.
+    pub owner: Oid,
+}
+
 /// The schemas of a session's search path that exist, in the order of the search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchPath {
@@ -30,6 +40,8 @@ pub struct SearchPath {
     pub searched: Vec<Oid>,
     /// True if the path itself names `pg_catalog`.
     names_catalog: bool,
+    /// Whose it is: who names a schema needs privileges on it.
+    pub role: Cell<Oid>,
 }
 
 impl SearchPath {
@@ -49,7 +61,13 @@ impl SearchPath {
         if !names_catalog {
             searched.insert(0, PG_CATALOG);
         }
-        SearchPath { searched, names_catalog }
+        SearchPath { searched, names_catalog, role: Cell::new(BOOTSTRAP_ROLE) }
+    }
+
+    /// The same of another role.
+    #[must_use]
+    pub fn of(self, role: Oid) -> SearchPath {
+        SearchPath { role: Cell::new(role), ..self }
     }
 
     /// The schemas as `current_schemas` shows them.

@@ -20,8 +20,10 @@
 use super::codec::{self, ObjectClass, Statistics};
 use super::column_statistics::{self, TableStatistics};
 use super::definition::TableDef;
-use super::role::RoleDef;
+use super::privilege::ObjectAcl;
+use super::role::{DATABASE_OWNER, RoleDef};
 use super::routine::RoutineDef;
+use super::schema::{self, FIRST_USER_OID, SchemaDef};
 use crate::types::Oid;
 use base::{Error, RelId, Result, SessionId, sqlstate};
 use kernel::region;
@@ -155,13 +157,15 @@ pub struct Definitions {
     names: BTreeMap<String, Vec<(Oid, Oid)>>,
     /// Indexes by name: schema, table, number.
     indexes: BTreeMap<String, Vec<(Oid, Oid, Oid)>>,
-    schemas: BTreeMap<Oid, String>,
+    schemas: BTreeMap<Oid, SchemaDef>,
     statistics: BTreeMap<Oid, Statistics>,
     columns: BTreeMap<Oid, Arc<TableStatistics>>,
     roles: BTreeMap<Oid, Arc<RoleDef>>,
     /// What was said of objects: the catalog of each, and the text.
     comments: BTreeMap<Oid, (Oid, String)>,
     routines: BTreeMap<Oid, Arc<RoutineDef>>,
+    /// What was granted on objects.
+    privileges: BTreeMap<Oid, Arc<ObjectAcl>>,
 }
 
 impl Definitions {
@@ -197,6 +201,7 @@ impl Definitions {
                     definitions.columns.insert(oid, Arc::new(column_statistics::read(&image)?));
                 }
                 ObjectClass::Comment => drop(definitions.comments.insert(oid, codec::comment(&image)?)),
+                ObjectClass::Privileges => drop(definitions.privileges.insert(oid, Arc::new(codec::acl(&image)?))),
                 ObjectClass::Role => drop(definitions.roles.insert(oid, Arc::new(codec::role(&image)?))),
             }
         }
@@ -255,12 +260,32 @@ impl Definitions {
 
     /// The schemas that users have made: number and name.
     pub fn schemas(&self) -> impl Iterator<Item = (Oid, &str)> {
-        self.schemas.iter().map(|(oid, name)| (*oid, name.as_str()))
+        let made = self.schemas.iter().filter(|(oid, _)| oid.0 >= FIRST_USER_OID);
+        made.map(|(oid, schema)| (*oid, schema.name.as_str()))
     }
 
     /// The schema of that name, if a user made it.
     pub fn schema_named(&self, name: &str) -> Option<Oid> {
-        self.schemas.iter().find(|schema| schema.1 == name).map(|schema| *schema.0)
+        self.schemas().find(|schema| schema.1 == name).map(|schema| schema.0)
+    }
+
+    /// The role that owns a schema.
+    pub fn schema_owner(&self, oid: Oid) -> Oid {
+        match self.schemas.get(&oid) {
+            Some(schema) => schema.owner,
+            None if oid == schema::PUBLIC => DATABASE_OWNER,
+            None => schema::BOOTSTRAP_ROLE,
+        }
+    }
+
+    /// What was granted on an object, if anything was.
+    pub fn acl(&self, oid: Oid) -> Option<&Arc<ObjectAcl>> {
+        self.privileges.get(&oid)
+    }
+
+    /// The objects on which something was granted.
+    pub fn acls(&self) -> impl Iterator<Item = (Oid, &Arc<ObjectAcl>)> {
+        self.privileges.iter().map(|(oid, acl)| (*oid, acl))
     }
 
     /// The roles that have rows.

@@ -4,6 +4,7 @@
 
 use crate::catalog::definition::Rows;
 use crate::catalog::lazy::LazyCatalog;
+use crate::catalog::schema::BOOTSTRAP_ROLE;
 use crate::catalog::store::CatalogShared;
 use crate::catalog::system;
 use crate::session::SettingsView;
@@ -42,8 +43,12 @@ pub struct Around<'r> {
     pub session: Option<SessionId>,
     /// The number that users see.
     pub number: u32,
-    /// The name of the user.
+    /// The name of the current user.
     pub user: &'r [u8],
+    /// The name of the session's user.
+    pub session_user: &'r [u8],
+    /// The current user.
+    pub role: Oid,
     /// The name of the database.
     pub database: &'r str,
     /// When the server started.
@@ -119,7 +124,8 @@ impl Around<'_> {
         let oid = |at: usize| Oid(args[at].int() as u32);
         Ok(match op {
             Op::CurrentDatabase => return text(self.database),
-            Op::CurrentUser | Op::SessionUser => return text(&String::from_utf8_lossy(self.user)),
+            Op::CurrentUser => return text(&String::from_utf8_lossy(self.user)),
+            Op::SessionUser => return text(&String::from_utf8_lossy(self.session_user)),
             Op::CurrentSchema => {
                 let catalog = self.catalog.get()?;
                 match catalog.path.creation().and_then(|oid| catalog.schema_name(oid)) {
@@ -149,7 +155,7 @@ impl Around<'_> {
                 let name = string(0);
                 match lookup(&name) {
                     Ok(id) => {
-                        check_readable(id, true)?;
+                        check_readable(id, self.is_superuser()?)?;
                         // What this very statement has set counts already.
                         let requests = self.requests.borrow();
                         let set =
@@ -226,6 +232,14 @@ impl Around<'_> {
                     Err(_) => Datum::Null,
                 }
             }
+            Op::HasTablePrivilege
+            | Op::HasSequencePrivilege
+            | Op::HasColumnPrivilege
+            | Op::HasAnyColumnPrivilege
+            | Op::HasSchemaPrivilege
+            | Op::HasDatabasePrivilege
+            | Op::HasFunctionPrivilege
+            | Op::HasRole => self.of_privileges(op, args)?,
             Op::IsInRecovery | Op::IsPublishable => Datum::Bool(false),
             Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => self.size(op, oid(0))?,
             Op::SizePretty => return text(&pretty_size(args[0].int())),
@@ -266,6 +280,14 @@ impl Around<'_> {
                     _ => kernel::session::Interrupt::Terminate,
                 };
                 let found = u32::try_from(args[0].int()).ok().and_then(kernel::session::find);
+                if found.is_some() && !self.is_superuser()? {
+                    // As yet whoever logs in is a superuser.
+                    let message = match op {
+                        Op::CancelBackend => "must be a superuser to cancel superuser query",
+                        _ => "must be a superuser to terminate superuser process",
+                    };
+                    return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+                }
                 if let Some(slot) = found {
                     slot.send_interrupt(slot.generation(), interrupt);
                 }
@@ -275,6 +297,11 @@ impl Around<'_> {
             Op::ServerStartTime | Op::ConfigurationLoadTime => Datum::Int(self.server_start),
             other => return Err(Error::unsupported(format!("the function behind {other:?} is not supported here"))),
         })
+    }
+
+    /// May the current user do everything?
+    fn is_superuser(&self) -> Result<bool> {
+        Ok(self.role == BOOTSTRAP_ROLE || self.catalog.get()?.definitions.is_superuser(self.role))
     }
 
     /// Keeps a warning until the statement has ended; not more than a client would read.

@@ -10,7 +10,7 @@
 //! | [`value`] | values and where their bytes are |
 //! | [`eval`] | programs |
 //! | [`access`] | what stored tables are read and written with |
-//! | [`around`], `advisory`, [`sequence`] | session, catalog, time; advisory locks; values of sequences |
+//! | [`around`], `advisory`, [`sequence`], `privilege` | session, catalog, time; advisory locks; values of sequences; privileges |
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
 //! | [`scan`], [`series`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
@@ -33,6 +33,7 @@ pub mod eval;
 pub mod join;
 pub mod lock;
 pub mod modify;
+mod privilege;
 pub mod recursive;
 pub mod reference;
 pub mod scan;

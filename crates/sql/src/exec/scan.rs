@@ -179,6 +179,7 @@ impl Exec<'_> {
                     settings: around.settings,
                     relations: around.relations,
                     session: around.session,
+                    role: around.role,
                     user: std::str::from_utf8(around.user).unwrap_or_default(),
                     database: around.database,
                 };

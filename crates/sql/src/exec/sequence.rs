@@ -12,6 +12,7 @@
 
 use super::around::Around;
 use crate::catalog::definition::{RelationKind, Rows, SequenceDef, TableDef};
+use crate::catalog::privilege::{SELECT, UPDATE, USAGE};
 use crate::types::op::Op;
 use crate::types::{Arena, Datum, Oid};
 use base::{Error, RelId, Result, Xid, sqlstate};
@@ -113,13 +114,14 @@ impl Around<'_> {
     pub(super) fn of_sequences<'a>(&self, op: Op, args: &[Datum<'a>], arena: &'a Arena) -> Result<Datum<'a>> {
         let oid = |at: usize| Oid(args.get(at).map_or(0, |arg| arg.int()) as u32);
         match op {
-            Op::NextValue => self.next_value(oid(0)).map(Datum::Int),
+            Op::NextValue => self.next_value(oid(0), args.len() > 1).map(Datum::Int),
             Op::SetValue => {
                 let called = args.get(2).is_none_or(|called| called.bool());
                 self.set_value(oid(0), args.get(1).map_or(0, |value| value.int()), called).map(Datum::Int)
             }
             Op::CurrentValue => {
                 let sequence = self.sequence(oid(0), LockMode::RowExclusive)?;
+                self.check_sequence(&sequence.def, USAGE | SELECT)?;
                 match self.sequences.known(oid(0)).and_then(|known| known.last) {
                     Some(value) => Ok(Datum::Int(value)),
                     None => Err(undefined(format!(
@@ -133,11 +135,20 @@ impl Around<'_> {
                 let undefined = || undefined("lastval is not yet defined in this session".to_owned());
                 let known = self.sequences.known(latest).and_then(|known| known.last);
                 // One that is gone has no last value.
-                let there = !latest.is_none() && self.sequence(latest, LockMode::RowExclusive).is_ok();
-                known.filter(|_| there).map(Datum::Int).ok_or_else(undefined)
+                let sequence = match latest.is_none() {
+                    true => None,
+                    false => self.sequence(latest, LockMode::RowExclusive).ok(),
+                };
+                let sequence = sequence.ok_or_else(undefined)?;
+                self.check_sequence(&sequence.def, USAGE | SELECT)?;
+                known.map(Datum::Int).ok_or_else(undefined)
             }
             Op::SequenceLast => {
-                let state = self.sequence_state(oid(0))?.1;
+                let sequence = self.sequence(oid(0), LockMode::AccessShare)?;
+                if self.check_sequence(&sequence.def, USAGE | SELECT).is_err() {
+                    return Ok(Datum::Null);
+                }
+                let state = sequence.heap.sequence(|state| Ok((Advance::Keep, state)))?;
                 Ok(if state.called { Datum::Int(state.last) } else { Datum::Null })
             }
             Op::SequencePart => {
@@ -154,6 +165,7 @@ impl Around<'_> {
 
     fn sequence_state(&self, oid: Oid) -> Result<(SequenceDef, SequenceState)> {
         let sequence = self.sequence(oid, LockMode::AccessShare)?;
+        self.check_sequence(&sequence.def, SELECT)?;
         let state = sequence.heap.sequence(|state| Ok((Advance::Keep, state)))?;
         Ok((sequence.rules, state))
     }
@@ -192,9 +204,13 @@ impl Around<'_> {
         Ok(Sequence { heap: relations.heap(storage), def, rules, storage })
     }
 
-    fn next_value(&self, oid: Oid) -> Result<i64> {
+    /// The next value; for a column that it is a part of, whoever asks.
+    fn next_value(&self, oid: Oid, is_part: bool) -> Result<i64> {
         self.check_writes("nextval()")?;
         let sequence = self.sequence(oid, LockMode::RowExclusive)?;
+        if !is_part {
+            self.check_sequence(&sequence.def, USAGE | UPDATE)?;
+        }
         self.sequences.set_latest(oid);
         if let Some(mut known) = self.sequences.known(oid).filter(|known| known.storage == sequence.storage)
             && known.at != known.kept
@@ -216,6 +232,7 @@ impl Around<'_> {
     fn set_value(&self, oid: Oid, value: i64, called: bool) -> Result<i64> {
         self.check_writes("setval()")?;
         let sequence = self.sequence(oid, LockMode::RowExclusive)?;
+        self.check_sequence(&sequence.def, UPDATE)?;
         let SequenceDef { min, max, increment, .. } = sequence.rules;
         if value < min || value > max {
             let name = &sequence.def.name;

@@ -907,8 +907,10 @@ pub enum Utility<'a> {
     },
     /// `CREATE SCHEMA`
     CreateSchema {
-        /// Its name.
-        name: Name<'a>,
+        /// Its name; without one, its owner's.
+        name: Option<Name<'a>>,
+        /// `AUTHORIZATION`
+        owner: Option<super::role::RoleName<'a>>,
         /// `IF NOT EXISTS`
         if_not_exists: bool,
     },
@@ -943,6 +945,10 @@ pub enum Utility<'a> {
         /// Its new name.
         name: Name<'a>,
     },
+    /// `GRANT` and `REVOKE` of privileges.
+    Grant(&'a super::privilege::Grant<'a>),
+    /// A statement about owners.
+    Owner(&'a super::role::OwnerStatement<'a>),
     /// `ALTER SCHEMA … RENAME TO`
     RenameSchema {
         /// The schema.

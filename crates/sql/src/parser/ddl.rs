@@ -5,6 +5,7 @@ use super::ast::{
     SourceExpr, StorageOption, TableConstraint, TableSource, Utility,
 };
 use super::cursor::{Parser, kw};
+use super::role::OwnerStatement;
 use crate::lexer::TokenKind;
 use base::{Error, Result, sqlstate};
 
@@ -64,14 +65,12 @@ impl<'t, 'a> Parser<'t, 'a> {
     fn create_schema(&mut self) -> Result<Utility<'a>> {
         self.next()?;
         let if_not_exists = self.if_not_exists()?;
-        if self.is(kw!("authorization"))? {
-            return self.unsupported_statement("CREATE SCHEMA AUTHORIZATION");
-        }
-        let name = self.name()?;
+        let name = if self.is(kw!("authorization"))? { None } else { Some(self.name()?) };
+        let owner = if self.eat(kw!("authorization"))? { Some(self.role_name()?) } else { None };
         if !self.is_kind(TokenKind::End)? {
-            return self.unsupported_statement("CREATE SCHEMA with elements or an owner");
+            return self.unsupported_statement("CREATE SCHEMA with elements");
         }
-        Ok(Utility::CreateSchema { name, if_not_exists })
+        Ok(Utility::CreateSchema { name, owner, if_not_exists })
     }
 
     fn create_table(&mut self, temporary: bool, unlogged: bool) -> Result<Utility<'a>> {
@@ -526,10 +525,11 @@ impl<'t, 'a> Parser<'t, 'a> {
             let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
             return match word {
                 "role" | "user" | "group" => self.alter_role(),
-                "database" | "function" | "procedure" | "type" | "domain" | "extension" | "materialized"
-                | "default" | "aggregate" | "collation" | "conversion" | "event" | "foreign" | "language" | "large"
-                | "operator" | "policy" | "publication" | "routine" | "rule" | "server" | "statistics"
-                | "subscription" | "tablespace" | "text" | "trigger" => {
+                "procedure" | "function" | "routine" => self.alter_routine(),
+                "database" | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate"
+                | "collation" | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy"
+                | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
+                | "trigger" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }
@@ -560,6 +560,10 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     fn alter_schema(&mut self) -> Result<Utility<'a>> {
         let schema = self.name()?;
+        if self.eat_all([kw!("owner"), kw!("to")])? {
+            let owner = self.role_name()?;
+            return Ok(Utility::Owner(self.bump.alloc(OwnerStatement::Schema { schema, owner })));
+        }
         if !self.eat_all([kw!("rename"), kw!("to")])? {
             return self.unsupported_statement("ALTER SCHEMA of this kind");
         }
@@ -655,7 +659,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             "owner" => {
                 self.next()?;
                 self.expect(kw!("to"))?;
-                Ok(AlterAction::Owner(self.name()?))
+                Ok(AlterAction::Owner(self.role_name()?))
             }
             "set" | "reset" | "enable" | "disable" | "inherit" | "no" | "attach" | "detach" | "validate"
             | "cluster" | "replica" | "force" | "of" | "not" | "options" => {

@@ -28,6 +28,7 @@ mod cursor;
 mod ddl;
 mod dml;
 pub(crate) mod expr;
+pub mod privilege;
 mod query;
 pub mod role;
 mod routine;

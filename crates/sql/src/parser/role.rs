@@ -2,7 +2,7 @@
 //!
 //! The words of most options are no keywords: they are read as names, and one that is not known is an error of its own, as in PostgreSQL.
 
-use super::ast::{Name, Utility};
+use super::ast::{Name, ProcedureName, Utility};
 use super::cursor::{Parser, kw};
 use crate::catalog::role::RoleFlag;
 use crate::lexer::TokenKind;
@@ -101,6 +101,34 @@ pub struct RoleGrant<'a> {
     pub grantor: Option<RoleName<'a>>,
 }
 
+/// A statement about owners that is no part of another one.
+#[derive(Clone, Copy, Debug)]
+pub enum OwnerStatement<'a> {
+    /// `ALTER SCHEMA … OWNER TO`
+    Schema {
+        /// The schema.
+        schema: Name<'a>,
+        /// Who gets it.
+        owner: RoleName<'a>,
+    },
+    /// `ALTER PROCEDURE … OWNER TO` and its like.
+    Routine {
+        /// The routine.
+        routine: ProcedureName<'a>,
+        /// What it was called: `procedure`, `function`, `routine`.
+        word: &'static str,
+        /// Who gets it.
+        owner: RoleName<'a>,
+    },
+    /// `REASSIGN OWNED`
+    Reassign {
+        /// Whose objects.
+        from: &'a [RoleName<'a>],
+        /// Who gets them.
+        to: RoleName<'a>,
+    },
+}
+
 fn reserved(name: &str) -> Error {
     Error::statement(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
 }
@@ -163,30 +191,45 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(Utility::Role(self.bump.alloc(RoleStatement::Drop { names, if_exists })))
     }
 
-    /// `GRANT` or `REVOKE`; of privileges it is not supported.
+    /// After `ALTER`: of a procedure or function, who owns it.
+    pub(super) fn alter_routine(&mut self) -> Result<Utility<'a>> {
+        let word = match self.next()?.keyword.map_or("", |keyword| keyword.row().word) {
+            "function" => "function",
+            "procedure" => "procedure",
+            _ => "routine",
+        };
+        let routine = self.routine_name()?;
+        if !self.eat_all([kw!("owner"), kw!("to")])? {
+            return self.unsupported_statement("ALTER of a function or procedure of this kind");
+        }
+        let owner = self.role_name()?;
+        Ok(Utility::Owner(self.bump.alloc(OwnerStatement::Routine { routine, word, owner })))
+    }
+
+    /// `REASSIGN OWNED`
+    pub(super) fn reassign(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        self.expect(kw!("owned"))?;
+        self.expect(kw!("by"))?;
+        let from = self.role_names()?;
+        self.expect(kw!("to"))?;
+        let to = self.role_name()?;
+        Ok(Utility::Owner(self.bump.alloc(OwnerStatement::Reassign { from, to })))
+    }
+
+    /// `GRANT` or `REVOKE`, of roles or of privileges.
     pub(super) fn grant(&mut self) -> Result<Utility<'a>> {
         let grants = self.next()?.keyword == Some(kw!("grant"));
-        let words = if grants { "GRANT of privileges" } else { "REVOKE of privileges" };
         let mut admin = !grants && self.eat_all([kw!("admin"), kw!("option"), kw!("for")])?;
-        let mut roles = Vec::new();
-        loop {
-            let tok = self.peek()?;
-            if !Self::may_be_name(tok, super::cursor::is_column_name) {
-                // What begins so is no list of roles.
-                let word = tok.keyword.map_or("", |keyword| keyword.row().word);
-                if matches!(word, "all" | "select" | "create" | "references" | "grant") {
-                    return self.unsupported_statement(words);
-                }
-                return Err(self.unexpected());
-            }
-            roles.push(self.name()?);
-            if !self.eat_kind(TokenKind::Comma)? {
-                break;
-            }
+        let option = !grants && !admin && self.eat_all([kw!("grant"), kw!("option"), kw!("for")])?;
+        let mut words = vec![self.granted_word()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            words.push(self.granted_word()?);
         }
-        if self.is(kw!("on"))? || self.is_kind(TokenKind::ParenOpen)? {
-            return self.unsupported_statement(words);
+        if option || self.is(kw!("on"))? || words.iter().any(|(_, columns)| !columns.is_empty()) {
+            return self.grant_privileges(grants, option, &words);
         }
+        let roles: Vec<Name<'a>> = words.iter().map(|word| word.0).collect();
         self.expect(if grants { kw!("to") } else { kw!("from") })?;
         let members = self.role_names()?;
         admin |= grants && self.eat_all([kw!("with"), kw!("admin"), kw!("option")])?;
@@ -198,7 +241,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(Utility::Role(self.bump.alloc(RoleStatement::Grant(grant))))
     }
 
-    fn role_name(&mut self) -> Result<RoleName<'a>> {
+    pub(super) fn role_name(&mut self) -> Result<RoleName<'a>> {
         let tok = self.peek()?;
         let own = match tok.keyword.map_or("", |keyword| keyword.row().word) {
             "current_role" => "CURRENT_ROLE",
@@ -218,7 +261,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
     }
 
-    fn role_names(&mut self) -> Result<&'a [RoleName<'a>]> {
+    pub(super) fn role_names(&mut self) -> Result<&'a [RoleName<'a>]> {
         let mut names = vec![self.role_name()?];
         while self.eat_kind(TokenKind::Comma)? {
             names.push(self.role_name()?);

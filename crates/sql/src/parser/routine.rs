@@ -194,25 +194,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
         let mut procedures = Vec::new();
         loop {
-            let path = self.path()?;
-            let mut types = None;
-            if self.eat_kind(TokenKind::ParenOpen)? {
-                let mut list = Vec::new();
-                if !self.eat_kind(TokenKind::ParenClose)? {
-                    loop {
-                        let parameter = self.procedure_parameter()?;
-                        if parameter.mode != b'o' {
-                            list.push(parameter.ty);
-                        }
-                        if !self.eat_kind(TokenKind::Comma)? {
-                            break;
-                        }
-                    }
-                    self.expect_kind(TokenKind::ParenClose)?;
-                }
-                types = Some(self.keep_all(&list));
-            }
-            procedures.push(ProcedureName { path, types });
+            procedures.push(self.routine_name()?);
             if !self.eat_kind(TokenKind::Comma)? {
                 break;
             }
@@ -222,6 +204,29 @@ impl<'t, 'a> Parser<'t, 'a> {
             self.eat(kw!("restrict"))?;
         }
         Ok(Utility::DropProcedure { procedures: self.keep_all(&procedures), if_exists })
+    }
+
+    /// A procedure or function as statements about it name it.
+    pub(super) fn routine_name(&mut self) -> Result<ProcedureName<'a>> {
+        let path = self.path()?;
+        let mut types = None;
+        if self.eat_kind(TokenKind::ParenOpen)? {
+            let mut list = Vec::new();
+            if !self.eat_kind(TokenKind::ParenClose)? {
+                loop {
+                    let parameter = self.procedure_parameter()?;
+                    if parameter.mode != b'o' {
+                        list.push(parameter.ty);
+                    }
+                    if !self.eat_kind(TokenKind::Comma)? {
+                        break;
+                    }
+                }
+                self.expect_kind(TokenKind::ParenClose)?;
+            }
+            types = Some(self.keep_all(&list));
+        }
+        Ok(ProcedureName { path, types })
     }
 
     /// `CALL name(…)`

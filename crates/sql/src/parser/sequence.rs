@@ -25,7 +25,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         } else if self.is(kw!("owner"))? && self.is_at(1, kw!("to"))? {
             self.next()?;
             self.next()?;
-            AlterSequence::Owner(self.name()?)
+            AlterSequence::Owner(self.role_name()?)
         } else {
             if self.is_kind(TokenKind::End)? {
                 return Err(self.unexpected());

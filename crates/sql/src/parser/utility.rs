@@ -73,8 +73,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             "call" => self.call_statement()?,
             "do" => self.do_block()?,
             "comment" => self.comment()?,
+            "reassign" => self.reassign()?,
             word @ ("cluster" | "reindex" | "refresh" | "listen" | "notify" | "unlisten" | "import" | "security"
-            | "reassign" | "load") => {
+            | "load") => {
                 let name = word.to_uppercase();
                 self.skip_all()?;
                 Utility::Unsupported(self.keep(&name))
@@ -193,12 +194,20 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.eat_all([kw!("session"), kw!("characteristics"), kw!("as"), kw!("transaction")])? {
             return Ok(Utility::SetCharacteristics(self.transaction_modes(true)?));
         }
-        if (self.is(kw!("session"))? && self.is_at(1, kw!("authorization"))?) || self.is(kw!("role"))? {
-            return self.unsupported_statement("SET ROLE");
-        }
+        let is_authorization = |parser: &mut Self| parser.is_at(1, kw!("authorization"));
         let local = self.eat(kw!("local"))?;
-        if !local {
+        if !local && !is_authorization(self)? {
             self.eat(kw!("session"))?;
+        }
+        if self.is(kw!("session"))? && is_authorization(self)? {
+            self.next()?;
+            self.next()?;
+            return Ok(Utility::Set { local, name: "session_authorization", values: self.set_values()? });
+        }
+        if self.is(kw!("role"))? && !self.is_at(1, kw!("to"))? && self.peek_at(1)?.token.kind != TokenKind::Operator {
+            self.next()?;
+            let value = SetValue { text: self.set_value()? };
+            return Ok(Utility::Set { local, name: "role", values: Some(self.keep_all(&[value])) });
         }
         let (name, values) = self.setting_assignment()?;
         Ok(Utility::Set { local, name, values })

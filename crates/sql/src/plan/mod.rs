@@ -39,6 +39,8 @@ mod recursive;
 pub mod tree;
 mod window;
 
+use crate::bind::access::Access;
+use crate::catalog::privilege::Rights;
 use crate::types::{Oid, Type};
 use blob::{At, Bytes};
 use record::{ColumnRecord, Header, ParameterRecord};
@@ -143,8 +145,22 @@ impl<'p> Plan<'p> {
         words.groups::<4>().map(|[oid, low, high, lock]| PlanTable {
             oid: Oid(oid),
             version: u64::from(high) << 32 | u64::from(low),
-            lock: lock & !PlanTable::SEARCHED,
+            lock: lock & !(PlanTable::SEARCHED | PlanTable::QUALIFIED),
             searched: lock & PlanTable::SEARCHED != 0,
+            qualified: lock & PlanTable::QUALIFIED != 0,
+        })
+    }
+
+    /// What it does with its tables.
+    pub fn accesses(self) -> impl ExactSizeIterator<Item = PlanAccess<'p>> + Clone + 'p {
+        let bytes = self.bytes;
+        let words = bytes.list(At(self.header().accesses));
+        words.groups::<6>().map(move |[table, role, rights, selected, inserted, updated]| PlanAccess {
+            table: Oid(table),
+            role: Oid(role),
+            rights: rights as Rights,
+            columns: [selected, inserted, updated].map(At),
+            bytes,
         })
     }
 
@@ -175,11 +191,37 @@ pub struct PlanTable {
     pub lock: u32,
     /// It was named without a schema: the plan stands while `search_path` leads from that name to this table.
     pub searched: bool,
+    /// It was named with a schema: the plan stands while that may be looked into.
+    pub qualified: bool,
 }
 
 impl PlanTable {
     /// What says so beside the number of the lock's mode.
     pub const SEARCHED: u32 = 1 << 16;
+    /// The same.
+    pub const QUALIFIED: u32 = 1 << 17;
+}
+
+/// What a plan does with a table.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanAccess<'p> {
+    /// The table.
+    pub table: Oid,
+    /// Whose privileges count; none for those of whoever executes.
+    pub role: Oid,
+    /// The privileges that it takes.
+    pub rights: Rights,
+    columns: [At; 3],
+    bytes: Bytes<'p>,
+}
+
+impl PlanAccess<'_> {
+    /// The same with its columns.
+    pub fn whole(self) -> Access {
+        let [selected, inserted, updated] =
+            self.columns.map(|at| self.bytes.list(at).iter().map(|column| column as u16).collect());
+        Access { table: self.table, role: self.role, rights: self.rights, selected, inserted, updated }
+    }
 }
 
 /// A column of a result, as clients are told of it.

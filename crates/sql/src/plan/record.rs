@@ -480,6 +480,8 @@ parts! {
         flags,
         /// The tables that were used: number, version in two words, mode of the lock.
         tables,
+        /// The privileges that it takes: table, role, rights, and the places of three lists of columns.
+        accesses,
         /// The most values on the stack at once.
         stack,
     }

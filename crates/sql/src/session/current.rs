@@ -82,7 +82,8 @@ impl<A: Allocator + Copy> Session<A> {
                 Some(known) if known.version == table.version => known,
                 _ => return Ok(false),
             };
-            if table.searched && !catalog.is_visible(&known) {
+            let is_hidden = table.searched && !catalog.is_visible(&known);
+            if is_hidden || (table.qualified && catalog.check_usage(known.schema).is_err()) {
                 return Ok(false);
             }
         }

@@ -14,7 +14,9 @@
 //! | [`settings`] | the session's own values of settings, with what a rollback undoes |
 //! | [`transaction`] | transaction blocks |
 //! | `savepoint` | savepoints |
+//! | `identity` | who the session is: whose privileges are in force |
 //! | [`work`] | the transaction in the storage: snapshots, locks, commit |
+//! | `access` | whether the current user may execute a plan |
 //! | [`current`] | whether a plan still stands |
 //! | [`prepared`] | plans, statements, portals |
 //! | [`run`] | from a statement's text to a plan, from a plan to rows |
@@ -28,8 +30,10 @@
 //!    outside one it is rolled back.
 //! 3. Nothing here waits for the client except through [`Output`].
 
+pub(crate) mod access;
 pub mod current;
 pub mod extended;
+pub(crate) mod identity;
 pub mod output;
 pub mod prepared;
 pub mod query;
@@ -44,12 +48,13 @@ pub use settings::SettingsView;
 pub use transaction::Block;
 
 use crate::catalog::lazy::Parts;
-use crate::catalog::schema::SearchPath;
+use crate::catalog::privilege::USAGE;
+use crate::catalog::schema::{BOOTSTRAP_ROLE, SearchPath};
 use crate::catalog::store::CatalogShared;
-use crate::catalog::system::cluster;
 use crate::catalog::{Catalog, Catalogs, schema_in};
 use crate::exec::sequence::Remembered;
 use crate::plan::cache::StatementCache;
+use crate::types::Oid;
 use crate::types::datetime::Zone;
 use allocator_api2::alloc::Allocator;
 use base::settings::{Effective, SettingId, SettingSet};
@@ -198,7 +203,12 @@ impl Server for NoServer {
 /// A session; see the head of this module.
 pub struct Session<A: Allocator + Copy> {
     pub(crate) memory: A,
+    /// The name of the current user.
     pub(crate) user: Text<A>,
+    pub(crate) identity: identity::Identity<A>,
+    pub(crate) allowed: access::Allowed<A>,
+    /// It executes a statement of the server's own, for which nobody needs privileges.
+    pub(crate) trusted: bool,
     pub(crate) settings: Settings<A>,
     pub(crate) transaction: Transaction,
     pub(crate) work: Work<A>,
@@ -240,6 +250,9 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Session {
             memory,
             user: text_in(user, memory)?,
+            identity: identity::Identity::new(user, memory)?,
+            allowed: access::Allowed::new(memory),
+            trusted: false,
             settings: Settings::new(memory),
             transaction: Transaction::default(),
             work: Work::new(memory),
@@ -263,9 +276,16 @@ impl<A: Allocator + Copy> Session<A> {
     /// Sets a setting as the client's startup message asks. Errors are the session's end.
     pub fn set_at_start(&mut self, env: &Environment<'_>, name: &str, value: &str) -> Result<()> {
         let id = base::settings::lookup(name)?;
-        base::settings::check_context(id, base::settings::Change::Session, self.is_superuser())?;
+        base::settings::check_context(id, base::settings::Change::Session, self.is_superuser(env))?;
         let value = self.parse_setting(env, id, value)?;
-        self.settings.set_at_start(id, value.as_ref())
+        if identity::is_identity(id) {
+            self.check_identity(env, id, value.as_ref().text())?;
+        }
+        self.settings.set_at_start(id, value.as_ref())?;
+        if identity::is_identity(id) {
+            self.identify(env);
+        }
+        Ok(())
     }
 
     /// How many transactions ended since this was last called.
@@ -275,16 +295,13 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The settings as this session has them.
     pub fn view<'v>(&'v self, env: &Environment<'v>) -> SettingsView<'v> {
-        SettingsView::new(env.effective, &self.settings, &self.transaction, &self.user)
+        let who = (self.identity.session_name.as_slice(), self.identity.is_superuser);
+        SettingsView::new(env.effective, &self.settings, &self.transaction, who)
     }
 
-    /// The name of the user.
+    /// The name of the current user.
     pub fn user(&self) -> &str {
         std::str::from_utf8(&self.user).unwrap_or("")
-    }
-
-    pub(crate) fn is_superuser(&self) -> bool {
-        self.user() == cluster::SUPERUSER
     }
 
     /// What `ReadyForQuery` says of the transaction.
@@ -322,7 +339,10 @@ impl<A: Allocator + Copy> Session<A> {
         let definitions = self.definitions(env, work)?;
         let view = self.view(env);
         let path = view.value(SettingId::SearchPath);
-        let path = SearchPath::new(path.text(), self.user(), |name| schema_in(&definitions, name));
+        let role = if self.trusted { BOOTSTRAP_ROLE } else { self.role() };
+        let is_open = |oid: &Oid| definitions.rights(role, definitions.schema_guard(*oid), USAGE) != 0;
+        let find = |name: &str| schema_in(&definitions, name).filter(is_open);
+        let path = SearchPath::new(path.text(), self.user(), find).of(role);
         Ok((definitions, path))
     }
 

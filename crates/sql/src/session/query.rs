@@ -184,9 +184,8 @@ impl<A: Allocator + Copy> Session<A> {
             (false, _) => {}
         }
         if self.settings.changed_in_transaction() {
-            for id in self.settings.end_transaction(commit).iter() {
-                self.note_report(id);
-            }
+            let changed = self.settings.end_transaction(commit);
+            self.settings_changed(env, changed);
         }
         self.transaction.end();
         self.drop_portals(commit);

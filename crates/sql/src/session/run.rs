@@ -210,6 +210,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         key.extend_from_slice(&self.user);
         key.push(0);
+        key.extend_from_slice(&self.role().0.to_le_bytes());
         key.push(view.date_order() as u8);
         key.push(view.date_format() as u8);
         key.push(view.interval_style() as u8);
@@ -305,6 +306,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Gathered> {
         let plan =
             Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        self.check_access(env, plan)?;
         self.check_may_write(env, plan)?;
         self.transaction.take_snapshot();
         let mut work = self.take_work();
@@ -332,7 +334,7 @@ impl<A: Allocator + Copy> Session<A> {
             Ok(gathered)
         });
         self.work = work;
-        let executed = done?;
+        let executed = done.map_err(|error| self.discreet(env, plan, error))?;
         for warning in &executed.warnings {
             notices(MessageLevel::Warning, warning);
         }
@@ -399,6 +401,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<(Ended, Vec<SettingRequest>)> {
         let plan =
             Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        self.check_access(env, plan)?;
         self.check_may_write(env, plan)?;
         self.transaction.take_snapshot();
         // The session is read while the statement changes the transaction's state.
@@ -407,7 +410,7 @@ impl<A: Allocator + Copy> Session<A> {
             give_rows(exec, plan, around, formats, wanted, rest, out)
         });
         self.work = work;
-        let executed = done?;
+        let executed = done.map_err(|error| self.discreet(env, plan, error))?;
         for warning in &executed.warnings {
             out.notice(MessageLevel::Warning, warning);
         }
@@ -471,6 +474,8 @@ impl<A: Allocator + Copy> Session<A> {
             session: env.session,
             number: env.number,
             user: &self.user,
+            session_user: &self.identity.session_name,
+            role: self.identity.current,
             database: cluster::DATABASE_NAME,
             server_start: env.database.started_at,
             random: Cell::new(self.random),

@@ -141,9 +141,8 @@ impl<A: Allocator + Copy> Session<A> {
         self.take_back_innermost(env);
         let noted = self.levels.get(level).map(|level| level.settings);
         if let Some(noted) = noted {
-            for id in self.settings.roll_back_to(noted).iter() {
-                self.note_report(id);
-            }
+            let changed = self.settings.roll_back_to(noted);
+            self.settings_changed(env, changed);
         }
         self.end_levels(env, level);
     }
@@ -154,9 +153,8 @@ impl<A: Allocator + Copy> Session<A> {
         self.end_levels(env, at + 1);
         self.take_back_innermost(env);
         let (noted, read_only) = (self.levels[at].settings, self.levels[at].read_only);
-        for id in self.settings.roll_back_to(noted).iter() {
-            self.note_report(id);
-        }
+        let changed = self.settings.roll_back_to(noted);
+        self.settings_changed(env, changed);
         self.transaction.go_on(read_only);
         Ok(())
     }

@@ -215,8 +215,8 @@ pub struct SettingsView<'v> {
     effective: &'v Effective,
     own: &'v dyn OwnValues,
     transaction: &'v Transaction,
-    /// The user's name; text only where somebody asks for it.
-    user: &'v [u8],
+    /// The name of the session's user, as text only where somebody asks for it, and whether the current one is a superuser.
+    who: (&'v [u8], bool),
 }
 
 /// A session's own values, whatever its memory.
@@ -240,9 +240,9 @@ impl<'v> SettingsView<'v> {
         effective: &'v Effective,
         own: &'v Settings<A>,
         transaction: &'v Transaction,
-        user: &'v [u8],
+        who: (&'v [u8], bool),
     ) -> SettingsView<'v> {
-        SettingsView { effective, own, transaction, user }
+        SettingsView { effective, own, transaction, who }
     }
 
     /// The value that counts in this session.
@@ -251,10 +251,8 @@ impl<'v> SettingsView<'v> {
             SettingId::TransactionIsolation => ValueRef::Number(self.transaction.shown_isolation(self).number()),
             SettingId::TransactionReadOnly => ValueRef::Number(self.transaction.shown_read_only(self).into()),
             SettingId::TransactionDeferrable => ValueRef::Number(self.transaction.shown_deferrable(self).into()),
-            SettingId::SessionAuthorization => ValueRef::Text(std::str::from_utf8(self.user).unwrap_or_default()),
-            SettingId::IsSuperuser => {
-                ValueRef::Number(i64::from(self.user == crate::catalog::system::cluster::SUPERUSER.as_bytes()))
-            }
+            SettingId::SessionAuthorization => ValueRef::Text(std::str::from_utf8(self.who.0).unwrap_or_default()),
+            SettingId::IsSuperuser => ValueRef::Number(i64::from(self.who.1)),
             id => self.own.value(id).unwrap_or_else(|| self.effective.value(id)),
         }
     }

@@ -7,9 +7,9 @@
 use super::constraint::{Draft, columns_named};
 use super::define::{check_own, is_taken, missing, taken};
 use super::index::storage_options;
+use super::owner::Needs;
 use super::table::constraint_named;
 use crate::catalog::definition::{ConstraintKind, Identity, SequenceOwner, TableDef};
-use crate::catalog::schema::BOOTSTRAP_ROLE;
 use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path, SequenceOptions};
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
@@ -35,7 +35,7 @@ impl<A: Allocator + Copy> Session<A> {
             matches!(action, AlterAction::AddConstraint(added) if matches!(added.kind, Written::ForeignKey { .. }))
         });
         let mode = if only_references { LockMode::ShareRowExclusive } else { LockMode::AccessExclusive };
-        let Some(found) = self.lock_table(env, path, mode, true)? else {
+        let Some(found) = self.lock_table(env, path, mode, true, Needs::Ownership)? else {
             let error = missing(path);
             if !if_exists {
                 return Err(error);
@@ -185,7 +185,7 @@ impl<A: Allocator + Copy> Session<A> {
                     self.rename_constraint(env, &mut draft.table, *name, *new)?;
                 }
                 AlterAction::Schema(name) => self.move_table(env, &mut draft, *name)?,
-                AlterAction::Owner(name) => self.check_owner(env, *name)?,
+                AlterAction::Owner(name) => self.give_table(env, &mut draft, name)?,
                 AlterAction::Unsupported(words) => return Err(super::refused(&format!("ALTER TABLE {words}"))),
             }
         }
@@ -202,18 +202,6 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         Ok(tag)
-    }
-
-    /// May a role of that name own something? As yet one may.
-    pub(super) fn check_owner(&self, env: &Environment<'_>, name: Name<'_>) -> Result<()> {
-        match self.definitions(env, &self.work)?.role_named(name.text) {
-            Some(role) if role.oid == BOOTSTRAP_ROLE => Ok(()),
-            Some(_) => Err(super::refused("OWNER TO another role")),
-            None => {
-                let message = format!("role \"{}\" does not exist", name.text);
-                Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message))
-            }
-        }
     }
 
     /// `ALTER COLUMN … ADD GENERATED … AS IDENTITY`

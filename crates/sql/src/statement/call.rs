@@ -293,6 +293,9 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("schema \"{schema}\" does not exist");
             return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
         }
+        if let Some(oid) = schema.and_then(|schema| catalog.schema(schema)) {
+            catalog.check_usage(oid)?;
+        }
         let named = catalog.routines_named(schema, name);
         let values: Vec<ast::Expr<'_>> = call.arguments.iter().map(|argument| argument.value).collect();
         let actual = on_engine_stack(|| {
@@ -395,6 +398,7 @@ impl<A: Allocator + Copy> Session<A> {
         nesting: Nesting,
         notices: Notices<'_>,
     ) -> Result<Vec<Constant>> {
+        self.check_executes(env, routine)?;
         let readied = self.readied(env, routine)?;
         let mut values = vec![Constant::Null; routine.parameters.len()];
         if !plan.is_empty() {

@@ -4,6 +4,7 @@
 //! catalog, with the numbers of what they are on.
 
 use super::define::{Change, missing, shown};
+use super::owner::{Needs, not_owner};
 use crate::catalog::codec::{ObjectClass, comment_image};
 use crate::catalog::definition::{Comment, RelationKind, TableDef};
 use crate::catalog::system::cluster;
@@ -71,6 +72,7 @@ impl<A: Allocator + Copy> Session<A> {
                     let message = format!("schema \"{}\" does not exist", name.text);
                     return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
                 };
+                self.must_own_schema(env, oid, name.text)?;
                 let image = text.map(|text| comment_image(CLASSES.0, text));
                 self.define(env, &[Change { class: ObjectClass::Comment, oid, image }])?;
             }
@@ -81,6 +83,9 @@ impl<A: Allocator + Copy> Session<A> {
                     let warning = Error::statement(sqlstate::INVALID_CATALOG_NAME, message);
                     out.notice(MessageLevel::Warning, &warning);
                     return Ok(Some(Tag::Words("COMMENT")));
+                }
+                if !self.owns(env, schema::BOOTSTRAP_ROLE)? {
+                    return Err(not_owner("database", name.text));
                 }
                 self.lock_name(env, Oid::NONE, "")?;
                 let image = text.map(|text| comment_image(CLASSES.1, text));
@@ -97,7 +102,7 @@ impl<A: Allocator + Copy> Session<A> {
         text: Option<&str>,
         place: impl FnOnce(&TableDef) -> Result<(Oid, u16)>,
     ) -> Result<()> {
-        let Some(found) = self.lock_table(env, path, LockMode::ShareUpdateExclusive, true)? else {
+        let Some(found) = self.lock_table(env, path, LockMode::ShareUpdateExclusive, true, Needs::Ownership)? else {
             return Err(missing(path));
         };
         let place = place(&found)?;
@@ -127,6 +132,7 @@ impl<A: Allocator + Copy> Session<A> {
             Error::statement(sqlstate::UNDEFINED_TABLE, message)
         };
         let (table, index) = found.ok_or_else(gone)?;
+        self.check_owns_index(env, table, name)?;
         self.lock_relation(env, table.0, LockMode::ShareUpdateExclusive, true)?;
         let table = self.lock_definition(env, table)?.filter(|table| table.index(index).is_some()).ok_or_else(gone)?;
         self.set_comment(env, &table, (index, 0), text)

@@ -5,9 +5,11 @@
 
 use super::define::{free_name, is_taken, taken};
 use super::index::{index_options, over_rows, row_shapes, show_values};
+use super::owner::{Needs, denied};
 use crate::catalog::definition::{
     Action, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Referrer, Rows, TableDef,
 };
+use crate::catalog::privilege;
 use crate::key::{self, KeyColumn};
 use crate::parser::ast::{self, Name, ReferentialAction, SourceExpr, TableConstraint};
 use crate::row::Row;
@@ -270,11 +272,14 @@ impl<A: Allocator + Copy> Session<A> {
         let other = match is_self {
             true => draft.table.clone(),
             false => {
-                let found = self.lock_own_table(env, path, LockMode::ShareRowExclusive, true)?;
+                let found = self.lock_own_table(env, path, LockMode::ShareRowExclusive, true, Needs::Nothing)?;
                 draft.others.iter().find(|known| known.oid == found.oid).cloned().unwrap_or_else(|| (*found).clone())
             }
         };
         let (index, referenced) = referenced_key(&other, referenced)?;
+        if !self.has_on_columns(env, &other, privilege::REFERENCES, &referenced)? {
+            return Err(denied(other.word(), &other.name));
+        }
         if referenced.len() != numbers.len() {
             return Err(Error::statement(
                 sqlstate::INVALID_FOREIGN_KEY,

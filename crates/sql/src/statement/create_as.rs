@@ -34,6 +34,7 @@ impl<A: Allocator + Copy> Session<A> {
         };
         let plan = Plan::new(&plan)
             .ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        self.check_access(env, plan)?;
         let mut columns = Vec::new();
         for (at, found) in plan.columns().enumerate() {
             let name = source.names.get(at).map_or(found.name, |name| name.text);

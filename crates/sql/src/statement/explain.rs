@@ -25,7 +25,7 @@ impl<A: Allocator + Copy> Session<A> {
         if matches!(statement, Statement::Utility(_)) {
             return Err(super::refused("EXPLAIN of this statement"));
         }
-        let lines = {
+        let (accesses, lines) = {
             let styles = self.styles(env)?;
             let style = styles.style(self.transaction.started_at());
             let catalog = self.catalog(env)?;
@@ -43,13 +43,14 @@ impl<A: Allocator + Copy> Session<A> {
                 match bind::bind(statement, &setting, &arena, &bump) {
                     Ok((mut bound, root)) => {
                         let tree = plan::choose::choose(&mut bound, root, &catalog)?;
-                        Ok(plan::explain::lines(&bound, &tree))
+                        Ok((bound.accesses.merged(), plan::explain::lines(&bound, &tree)))
                     }
                     Err(Unbound::Error(error)) => Err(error),
                     Err(Unbound::NeedsLiterals) => Err(Error::unsupported("a literal of this kind here")),
                 }
             })?
         };
+        self.check_accesses(env, &accesses)?;
         text_columns(&["QUERY PLAN"], out);
         for line in lines {
             text_row(&[&line], out)?;

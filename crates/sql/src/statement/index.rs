@@ -4,7 +4,9 @@
 //! [`storage::heap::live`]. The table's lock keeps writers out meanwhile.
 
 use super::define::{Change, check_own, free_name, is_taken, shown, taken};
+use super::owner::Needs;
 use crate::catalog::definition::{ConstraintDef, ConstraintKind, IndexColumn, IndexDef, Rows, TableDef};
+use crate::catalog::privilege;
 use crate::catalog::split;
 use crate::key::{self, KeyColumn};
 use crate::parser::ast::{CreateIndex, ExprKind, Path, StorageOption};
@@ -155,7 +157,8 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("access method \"{}\" does not exist", method.text);
             return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
         }
-        let found = self.lock_own_table(env, create.table, LockMode::Share, true)?;
+        let found = self.lock_own_table(env, create.table, LockMode::Share, true, Needs::Ownership)?;
+        self.check_schema(env, found.schema, privilege::CREATE)?;
         let mut table = TableDef::clone(&found);
         let mut columns = Vec::with_capacity(create.columns.len());
         let mut names = Vec::with_capacity(create.columns.len());
@@ -319,6 +322,7 @@ impl<A: Allocator + Copy> Session<A> {
                 out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
                 continue;
             };
+            self.check_owns_index(env, table, name)?;
             self.lock_relation(env, table.0, LockMode::AccessExclusive, true)?;
             let gone = || {
                 let message = format!("index \"{}\" does not exist", shown(path));
@@ -369,7 +373,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// What is written for a table that goes.
-    pub(crate) fn drop_storage(&mut self, env: &Environment<'_>, table: &TableDef) -> Result<[Change; 3]> {
+    pub(crate) fn drop_storage(&mut self, env: &Environment<'_>, table: &TableDef) -> Result<[Change; 4]> {
         self.own_xid(env)?;
         let relations = env.stored()?;
         if let Rows::Stored(rows) = table.rows {

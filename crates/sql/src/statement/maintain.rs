@@ -5,8 +5,10 @@
 //! 2. What is known of a table's size is written like a definition, but the definition's version stays: plans stay good.
 
 use super::define::{check_own, missing, shown};
+use super::owner::denied;
 use crate::catalog::codec::Statistics;
 use crate::catalog::definition::{RelationKind, Rows, TableDef};
+use crate::catalog::privilege::{self, Guard};
 use crate::catalog::store::{CATALOG, CATALOG_OID};
 use crate::parser::ast::Path;
 use crate::session::{Environment, Output, Session, Tag};
@@ -78,7 +80,15 @@ impl<A: Allocator + Copy> Session<A> {
         if paths.is_empty() {
             let definitions = self.definitions(env, &self.work)?;
             let tables = definitions.tables().filter(|table| table.kind == RelationKind::Table);
-            return Ok(tables.map(|table| table.oid).collect());
+            let mut oids = Vec::new();
+            for table in tables {
+                if self.owns(env, table.owner)? {
+                    oids.push(table.oid);
+                } else {
+                    skip(&table.name, verb, out);
+                }
+            }
+            return Ok(oids);
         }
         let catalog = self.catalog(env)?;
         let mut oids = Vec::with_capacity(paths.len());
@@ -91,13 +101,37 @@ impl<A: Allocator + Copy> Session<A> {
                 out.notice(MessageLevel::Warning, &Error::statement(sqlstate::WARNING, message));
                 continue;
             }
+            if !self.owns(env, found.owner)? {
+                skip(&found.name, verb, out);
+                continue;
+            }
             check_own(&found)?;
             oids.push(found.oid);
         }
         Ok(oids)
     }
 
+    /// May the current user lock a table in a mode? Errors: `42501`.
+    fn check_locks(&self, env: &Environment<'_>, table: &TableDef, mode: LockMode) -> Result<()> {
+        let changes = privilege::UPDATE | privilege::DELETE | privilege::TRUNCATE;
+        let rights = match mode {
+            LockMode::AccessShare => privilege::SELECT,
+            LockMode::RowExclusive => changes | privilege::INSERT,
+            _ => changes,
+        };
+        match self.definitions(env, &self.work)?.rights(self.role(), Guard::relation(table), rights) {
+            0 => Err(denied(table.word(), &table.name)),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn checkpoint(&mut self, env: &Environment<'_>) -> Result<Option<Tag>> {
+        /// `pg_checkpoint`
+        const CHECKPOINTERS: Oid = Oid(4544);
+        if !self.owns(env, CHECKPOINTERS)? {
+            let message = "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT";
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
         env.stored()?.storage().checkpoint()?;
         Ok(Some(Tag::Words("CHECKPOINT")))
     }
@@ -122,6 +156,7 @@ impl<A: Allocator + Copy> Session<A> {
                     let message = format!("\"{}\" is not a table", found.name);
                     return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
                 }
+                self.check_locks(env, &found, mode)?;
                 if !self.lock_relation(env, found.oid.0, mode, !nowait)? {
                     let message = format!("could not obtain lock on relation \"{}\"", shown(path));
                     return Err(Error::statement(sqlstate::LOCK_NOT_AVAILABLE, message));
@@ -133,6 +168,12 @@ impl<A: Allocator + Copy> Session<A> {
         }
         Ok(Some(Tag::Words("LOCK TABLE")))
     }
+}
+
+/// Says that a table is left alone.
+fn skip<O: Output>(name: &str, verb: &str, out: &mut O) {
+    let message = format!("skipping \"{name}\" --- only table or database owner can {verb} it");
+    out.notice(MessageLevel::Warning, &Error::statement(sqlstate::WARNING, message));
 }
 
 fn report_to<O: Output>(name: &str, report: &Report, out: &mut O) {

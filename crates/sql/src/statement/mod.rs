@@ -13,6 +13,8 @@
 //! | `view` | views, and which of them go with what they read |
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
+//! | `grant` | `GRANT` and `REVOKE` of privileges |
+//! | `owner` | `OWNER TO`, `REASSIGN OWNED` |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | `routine` | `CREATE PROCEDURE`, `DROP PROCEDURE`, `CALL`, `DO` |
 //! | [`copy`](mod@copy) | `COPY` |
@@ -31,8 +33,10 @@ pub mod copy;
 mod create_as;
 pub mod define;
 pub mod explain;
+mod grant;
 pub mod index;
 pub mod maintain;
+pub(crate) mod owner;
 pub mod prepare;
 mod rename;
 mod role;
@@ -94,7 +98,11 @@ impl<A: Allocator + Copy> Session<A> {
             }
             Utility::CreateTable(create) => self.create_table(env, text, create, out),
             Utility::CreateIndex(create) => self.create_index(env, create, out),
-            Utility::CreateSchema { name, if_not_exists } => self.create_schema(env, *name, *if_not_exists, out),
+            Utility::CreateSchema { name, owner, if_not_exists } => {
+                self.create_schema(env, *name, owner.as_ref(), *if_not_exists, out)
+            }
+            Utility::Grant(grant) => self.grant_statement(env, grant, out),
+            Utility::Owner(statement) => self.owner_statement(env, statement),
             Utility::Drop { kind, paths, if_exists, cascade } => {
                 self.drop_objects(env, *kind, paths, (*if_exists, *cascade), out)
             }

@@ -176,6 +176,9 @@ impl<A: Allocator + Copy> Session<A> {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(Error::unsupported(message));
         }
+        if let Some(plan) = crate::plan::Plan::new(&plan) {
+            self.check_access(env, plan)?;
+        }
         let id = self.plans.add(&plan, text.as_bytes(), self.memory)?;
         let mut formats = List::new_in(self.memory);
         if binary {

@@ -7,6 +7,7 @@ use super::constraint::Draft;
 use super::define::{Change, is_taken, shown, taken};
 use crate::catalog::codec::{ObjectClass, schema_image};
 use crate::catalog::definition::{ConstraintKind, TableDef};
+use crate::catalog::schema::SchemaDef;
 use crate::catalog::{schema, split};
 use crate::parser::ast::{Name, Path};
 use crate::session::{Environment, Output, Session, Tag};
@@ -86,6 +87,7 @@ impl<A: Allocator + Copy> Session<A> {
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
             return Ok(TAG);
         };
+        self.check_owns_index(env, table, name)?;
         // Plans know indexes by number, but what they report of a broken rule names them.
         self.lock_relation(env, table.0, LockMode::AccessExclusive, true)?;
         let table = self.lock_definition(env, table)?.filter(|table| table.index(index).is_some()).ok_or_else(gone)?;
@@ -152,6 +154,9 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("schema \"{}\" does not exist", schema.text);
             return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
         };
+        self.must_own_schema(env, oid, schema.text)?;
+        let definitions = self.definitions(env, &self.work)?;
+        self.check_makes_schema(&definitions, self.role())?;
         if self.catalog(env)?.schema(new.text).is_some() {
             let message = format!("schema \"{}\" already exists", new.text);
             return Err(Error::statement(sqlstate::DUPLICATE_SCHEMA, message));
@@ -165,8 +170,9 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::unsupported("the schemas that are there from the beginning keep their names")
                 .hint("Make a schema of the new name, and move the tables with ALTER TABLE ... SET SCHEMA."));
         }
+        let renamed = SchemaDef { name: new.text.to_owned(), owner: self.catalog(env)?.schema_owner(oid) };
         // Whoever waits for one of its tables finds them under the new name.
-        self.define(env, &[Change { class: ObjectClass::Schema, oid, image: Some(schema_image(new.text)) }])?;
+        self.define(env, &[Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&renamed)) }])?;
         Ok(Some(Tag::Words("ALTER SCHEMA")))
     }
 }

@@ -54,22 +54,27 @@ impl Draft {
     }
 
     /// The role that a statement names. Errors: `42704`.
-    fn resolve(&self, name: &RoleName<'_>, user: &str) -> Result<&RoleDef> {
+    fn resolve(&self, name: &RoleName<'_>, own: (&str, &str)) -> Result<&RoleDef> {
         let text = match name {
             RoleName::Named(name) => name.text,
-            RoleName::Own(_) => user,
+            RoleName::Own("SESSION_USER") => own.1,
+            RoleName::Own(_) => own.0,
             RoleName::Public => "public",
         };
         self.named(text).ok_or_else(|| missing(text))
     }
 
-    fn resolve_all(&self, names: &[RoleName<'_>], user: &str) -> Result<Vec<Oid>> {
-        names.iter().map(|name| self.resolve(name, user).map(|role| role.oid)).collect()
+    fn resolve_all(&self, names: &[RoleName<'_>], own: (&str, &str)) -> Result<Vec<Oid>> {
+        names.iter().map(|name| self.resolve(name, own).map(|role| role.oid)).collect()
     }
 }
 
 fn missing(name: &str) -> Error {
     Error::statement(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))
+}
+
+fn refused(message: &str) -> Error {
+    Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message.to_owned())
 }
 
 fn exists(name: &str) -> Error {
@@ -119,30 +124,28 @@ impl<A: Allocator + Copy> Session<A> {
             RoleStatement::Grant(_) => "REVOKE ROLE",
         };
         self.check_writes(env, tag)?;
-        if !self.is_superuser() {
-            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, "must be superuser to change roles"));
-        }
         if let RoleStatement::Create { options, .. } | RoleStatement::Alter { options, .. } = statement {
             check_limit(options)?;
         }
         self.lock_key(env, LockKey::object(ROLES_OID, 0), LockMode::AccessExclusive, true)?;
         let definitions = self.definitions(env, &self.work)?;
         let mut draft = Draft { definitions, changed: BTreeMap::new() };
+        self.check_changes_roles(&draft, statement)?;
         match statement {
             RoleStatement::Create { name, logs_in, options } => {
                 self.create_role(env, &mut draft, name.text, *logs_in, options, out)?;
             }
             RoleStatement::Alter { name, options } => self.alter_role(env, &mut draft, name, options, out)?,
             RoleStatement::Members { group, add, members } => {
-                let role = draft.resolve(group, self.user())?.oid;
-                let members = draft.resolve_all(members, self.user())?;
+                let role = draft.resolve(group, self.own_names())?.oid;
+                let members = draft.resolve_all(members, self.own_names())?;
                 match add {
-                    true => add_members(&mut draft, role, &members, (BOOTSTRAP_ROLE, false), out)?,
+                    true => add_members(&mut draft, role, &members, (self.role(), false), out)?,
                     false => remove_members(&mut draft, role, &members, false, out),
                 }
             }
             RoleStatement::Rename { name, new } => self.rename_role(&mut draft, *name, *new)?,
-            RoleStatement::Drop { names, if_exists } => self.drop_roles(&mut draft, names, *if_exists, out)?,
+            RoleStatement::Drop { names, if_exists } => self.drop_roles(env, &mut draft, names, *if_exists, out)?,
             RoleStatement::Grant(grant) => self.grant_roles(&mut draft, grant, out)?,
         }
         let changes: Vec<Change> = draft
@@ -154,6 +157,101 @@ impl<A: Allocator + Copy> Session<A> {
             self.define(env, &changes)?;
         }
         Ok(Some(Tag::Words(tag)))
+    }
+
+    /// The names of the current user and of the session's.
+    fn own_names(&self) -> (&str, &str) {
+        (self.user(), self.session_user())
+    }
+
+    /// May the current user carry the statement out? Errors: `42501`.
+    fn check_changes_roles(&self, draft: &Draft, statement: &RoleStatement<'_>) -> Result<()> {
+        let definitions = &draft.definitions;
+        if definitions.is_superuser(self.role()) {
+            return Ok(());
+        }
+        let has_createrole = self.has_attribute(definitions, RoleFlag::CreateRole);
+        let sets = |options: &[RoleOption<'_>], wanted: RoleFlag, on: Option<bool>| {
+            let is_it = |option: &RoleOption<'_>| matches!(option, RoleOption::Flag(flag, set) if *flag == wanted && on.is_none_or(|on| on == *set));
+            options.iter().any(is_it)
+        };
+        match statement {
+            RoleStatement::Create { options, .. } => {
+                for (flag, what) in [
+                    (RoleFlag::Superuser, "superusers"),
+                    (RoleFlag::Replication, "replication users"),
+                    (RoleFlag::BypassRowSecurity, "bypassrls users"),
+                ] {
+                    if sets(options, flag, Some(true)) {
+                        return Err(refused(&format!("must be superuser to create {what}")));
+                    }
+                }
+                if has_createrole { Ok(()) } else { Err(refused("permission denied to create role")) }
+            }
+            RoleStatement::Alter { name, options } => {
+                let role = draft.resolve(name, self.own_names())?;
+                if role.has(RoleFlag::Superuser) || sets(options, RoleFlag::Superuser, None) {
+                    let message = "must be superuser to alter superuser roles or change superuser attribute";
+                    return Err(refused(message));
+                }
+                if role.has(RoleFlag::Replication) || sets(options, RoleFlag::Replication, None) {
+                    let message = "must be superuser to alter replication roles or change replication attribute";
+                    return Err(refused(message));
+                }
+                if sets(options, RoleFlag::BypassRowSecurity, None) {
+                    return Err(refused("must be superuser to change bypassrls attribute"));
+                }
+                // Everybody may change his own password.
+                let is_own =
+                    role.oid == self.role() && options.iter().all(|option| matches!(option, RoleOption::Password(_)));
+                if has_createrole || is_own { Ok(()) } else { Err(refused("permission denied")) }
+            }
+            RoleStatement::Rename { name, .. } => {
+                let role = draft.named(name.text).ok_or_else(|| missing(name.text))?;
+                if name.text == self.session_user() || name.text == self.user() {
+                    // It hears so when the name is changed.
+                    return Ok(());
+                }
+                if role.has(RoleFlag::Superuser) {
+                    return Err(refused("must be superuser to rename superusers"));
+                }
+                if has_createrole { Ok(()) } else { Err(refused("permission denied to rename role")) }
+            }
+            RoleStatement::Drop { .. } if has_createrole => Ok(()),
+            RoleStatement::Drop { .. } => Err(refused("permission denied to drop role")),
+            RoleStatement::Members { group, .. } => {
+                let group = draft.resolve(group, self.own_names())?;
+                self.check_gives(definitions, group, has_createrole)
+            }
+            RoleStatement::Grant(grant) => {
+                draft.resolve_all(grant.members, self.own_names())?;
+                if let Some(grantor) = &grant.grantor
+                    && draft.resolve(grantor, self.own_names())?.oid != self.role()
+                {
+                    return Err(refused("must be superuser to set grantor"));
+                }
+                for role in grant.roles {
+                    let role = draft.named(role.text).ok_or_else(|| missing(role.text))?;
+                    self.check_gives(definitions, role, has_createrole)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// May the current user make others members of the role, or end their membership?
+    fn check_gives(&self, definitions: &Definitions, role: &RoleDef, has_createrole: bool) -> Result<()> {
+        if role.has(RoleFlag::Superuser) {
+            return Err(refused("must be superuser to alter superusers"));
+        }
+        let gives = |oid: &Oid| {
+            let membership = definitions.role(*oid).and_then(|member| member.membership(role.oid));
+            membership.is_some_and(|membership| membership.admin)
+        };
+        if has_createrole || definitions.roles_of(self.role(), false).iter().any(gives) {
+            return Ok(());
+        }
+        Err(refused(&format!("must have admin option on role \"{}\"", role.name)))
     }
 
     fn create_role<O: Output>(
@@ -177,8 +275,8 @@ impl<A: Allocator + Copy> Session<A> {
         // In PostgreSQL's order, whatever that of the statement.
         for option in options {
             if let RoleOption::MemberOf(roles) = option {
-                for role in draft.resolve_all(roles, self.user())? {
-                    add_members(draft, role, &[oid], (BOOTSTRAP_ROLE, false), out)?;
+                for role in draft.resolve_all(roles, self.own_names())? {
+                    add_members(draft, role, &[oid], (self.role(), false), out)?;
                 }
             }
         }
@@ -189,8 +287,8 @@ impl<A: Allocator + Copy> Session<A> {
                     RoleOption::Members(members) if !admin => members,
                     _ => continue,
                 };
-                let members = draft.resolve_all(members, self.user())?;
-                add_members(draft, oid, &members, (BOOTSTRAP_ROLE, admin), out)?;
+                let members = draft.resolve_all(members, self.own_names())?;
+                add_members(draft, oid, &members, (self.role(), admin), out)?;
             }
         }
         Ok(())
@@ -209,7 +307,7 @@ impl<A: Allocator + Copy> Session<A> {
         {
             return Err(reserved(name.text, "Cannot alter reserved roles."));
         }
-        let old = draft.resolve(name, self.user())?.clone();
+        let old = draft.resolve(name, self.own_names())?.clone();
         if old.oid == BOOTSTRAP_ROLE {
             return Err(Error::unsupported("changing the role that owns the database is not supported yet")
                 .hint("Its password is set by starting the server with --password-file."));
@@ -220,8 +318,8 @@ impl<A: Allocator + Copy> Session<A> {
         draft.changed.insert(oid, Some(new));
         for option in options {
             if let RoleOption::Members(members) = option {
-                let members = draft.resolve_all(members, self.user())?;
-                add_members(draft, oid, &members, (BOOTSTRAP_ROLE, false), out)?;
+                let members = draft.resolve_all(members, self.own_names())?;
+                add_members(draft, oid, &members, (self.role(), false), out)?;
             }
         }
         Ok(())
@@ -261,8 +359,11 @@ impl<A: Allocator + Copy> Session<A> {
 
     fn rename_role(&self, draft: &mut Draft, name: Name<'_>, new: Name<'_>) -> Result<()> {
         let oid = draft.named(name.text).ok_or_else(|| missing(name.text))?.oid;
-        if name.text == self.user() {
+        if name.text == self.session_user() {
             return Err(Error::unsupported("session user cannot be renamed"));
+        }
+        if name.text == self.user() {
+            return Err(Error::unsupported("current user cannot be renamed"));
         }
         check_name(name.text)?;
         check_name(new.text)?;
@@ -277,6 +378,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     fn drop_roles<O: Output>(
         &self,
+        env: &Environment<'_>,
         draft: &mut Draft,
         names: &[RoleName<'_>],
         if_exists: bool,
@@ -300,9 +402,22 @@ impl<A: Allocator + Copy> Session<A> {
             if name.text == self.user() {
                 return Err(Error::statement(sqlstate::OBJECT_IN_USE, "current user cannot be dropped"));
             }
+            if name.text == self.session_user() {
+                return Err(Error::statement(sqlstate::OBJECT_IN_USE, "session user cannot be dropped"));
+            }
+            if draft.definitions.is_superuser(oid) && !draft.definitions.is_superuser(self.role()) {
+                return Err(refused("must be superuser to drop superusers"));
+            }
             if role::is_builtin(oid) {
                 let message = format!("cannot drop role {} because it is required by the database system", name.text);
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+            }
+            let depends = self.depends_on(env, oid)?;
+            if !depends.is_empty() {
+                let message = format!("role \"{}\" cannot be dropped because some objects depend on it", name.text);
+                return Err(
+                    Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(depends.join("\n"))
+                );
             }
             let members = draft.roles().filter(|role| role.membership(oid).is_some());
             let members: Vec<Oid> = members.map(|role| role.oid).collect();
@@ -318,10 +433,10 @@ impl<A: Allocator + Copy> Session<A> {
 
     fn grant_roles<O: Output>(&self, draft: &mut Draft, grant: &RoleGrant<'_>, out: &mut O) -> Result<()> {
         let grantor = match &grant.grantor {
-            Some(name) => draft.resolve(name, self.user())?.oid,
-            None => BOOTSTRAP_ROLE,
+            Some(name) => draft.resolve(name, self.own_names())?.oid,
+            None => self.role(),
         };
-        let members = draft.resolve_all(grant.members, self.user())?;
+        let members = draft.resolve_all(grant.members, self.own_names())?;
         for role in grant.roles {
             let role = draft.named(role.text).ok_or_else(|| missing(role.text))?.oid;
             match grant.grants {

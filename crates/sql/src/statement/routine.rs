@@ -6,9 +6,10 @@
 //! 2. `CALL` and `DO` may end the transaction if they are alone in it: not in a block, and not beside other statements of a text.
 
 use super::define::Change;
+use super::owner::not_owner;
 use crate::catalog::codec::{ObjectClass, routine_image};
 use crate::catalog::routine::{ParameterDef, RoutineDef};
-use crate::catalog::{schema, split};
+use crate::catalog::split;
 use crate::parser::ast::{CreateProcedure, DoBlock, ProcedureName};
 use crate::procedure::frame::shapes;
 use crate::procedure::kept::Readied;
@@ -60,7 +61,7 @@ impl<A: Allocator + Copy> Session<A> {
             oid: Oid::NONE,
             schema,
             name,
-            owner: schema::BOOTSTRAP_ROLE,
+            owner: self.role(),
             language: LANGUAGE.to_owned(),
             parameters,
             body: create.body.to_owned(),
@@ -84,6 +85,10 @@ impl<A: Allocator + Copy> Session<A> {
                 return Err(Error::statement(sqlstate::DUPLICATE_FUNCTION, message));
             }
             Some(known) => {
+                if !self.owns(env, known.owner)? {
+                    return Err(not_owner(known.word(), &known.name));
+                }
+                routine.owner = known.owner;
                 let outputs = |routine: &RoutineDef| {
                     let outputs = routine.parameters.iter().filter(|parameter| parameter.mode != b'i');
                     outputs.map(|parameter| (parameter.mode, parameter.ty.oid)).collect::<Vec<_>>()
@@ -182,8 +187,13 @@ impl<A: Allocator + Copy> Session<A> {
             match fitting.as_slice() {
                 [routine] => {
                     let (oid, home, own) = (routine.oid, routine.schema, routine.name.clone());
+                    let schema_owner = self.definitions(env, &self.work)?.schema_owner(home);
+                    if !self.owns(env, routine.owner)? && !self.owns(env, schema_owner)? {
+                        return Err(not_owner(routine.word(), &own));
+                    }
                     self.lock_name(env, home, &format!("procedure {own}"))?;
-                    self.define(env, &[Change { class: ObjectClass::Routine, oid, image: None }])?;
+                    let gone = [ObjectClass::Routine, ObjectClass::Privileges];
+                    self.define(env, &gone.map(|class| Change { class, oid, image: None }))?;
                 }
                 [] if if_exists => {
                     let message = format!("{shown} does not exist, skipping");

@@ -7,8 +7,9 @@
 //! 3. A default knows a sequence by its number, in its text and in its list: renaming one changes no default.
 
 use super::define::{Change, check_own, free_name, is_taken, missing, shown, taken};
+use super::owner::Needs;
 use crate::catalog::definition::{ColumnDef, Identity, RelationKind, Rows, SequenceDef, SequenceOwner, TableDef};
-use crate::catalog::{Catalog, schema, split};
+use crate::catalog::{Catalog, split};
 use crate::lexer::{Lexer, Token, TokenKind, literal};
 use crate::parser::ast::{AlterSequence, Path, SequenceOptions, TypeName};
 use crate::session::{Environment, Output, Session, Tag};
@@ -223,7 +224,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Ok(TAG);
         }
         let (mut rules, restart) = rules_of(&self.catalog(env)?, options, None)?;
-        rules.owner = self.new_owner(env, options, schema, None)?;
+        rules.owner = self.new_owner(env, options, (schema, self.role()), None)?;
         let mut made = self.new_sequence(env, (schema, name), rules, restart)?;
         self.define_tables(env, &mut [&mut made])?;
         Ok(TAG)
@@ -249,7 +250,7 @@ impl<A: Allocator + Copy> Session<A> {
             name: name.to_owned(),
             kind: RelationKind::Sequence,
             rows: Rows::Stored(rows),
-            owner: schema::BOOTSTRAP_ROLE,
+            owner: self.role(),
             columns: columns(),
             indexes: Vec::new(),
             constraints: Vec::new(),
@@ -267,7 +268,7 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         options: &SequenceOptions<'_>,
-        schema: Oid,
+        (schema, owner): (Oid, Oid),
         old: Option<SequenceOwner>,
     ) -> Result<Option<SequenceOwner>> {
         let path = match options.owner {
@@ -282,13 +283,17 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, "invalid OWNED BY option")
                 .hint("Specify OWNED BY table.column or OWNED BY NONE."));
         };
-        let Some(found) = self.lock_table(env, table, LockMode::AccessShare, false)? else {
+        let Some(found) = self.lock_table(env, table, LockMode::AccessShare, false, Needs::Nothing)? else {
             return Err(missing(table));
         };
         check_own(&found).map_err(|_| {
             let message = format!("sequence cannot be owned by relation \"{}\"", found.name);
             Error::statement(sqlstate::WRONG_OBJECT_TYPE, message)
         })?;
+        if found.owner != owner {
+            let message = "sequence must have same owner as table it is linked to";
+            return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
         if found.schema != schema {
             let message = "sequence must be in same schema as table it is linked to";
             return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
@@ -314,7 +319,7 @@ impl<A: Allocator + Copy> Session<A> {
             AlterSequence::Options(_) => LockMode::ShareRowExclusive,
             _ => LockMode::AccessExclusive,
         };
-        let Some(found) = self.lock_table(env, path, mode, true)? else {
+        let Some(found) = self.lock_table(env, path, mode, true, Needs::Ownership)? else {
             let error = missing(path);
             if !if_exists {
                 return Err(error);
@@ -331,7 +336,7 @@ impl<A: Allocator + Copy> Session<A> {
         match change {
             AlterSequence::Options(options) => {
                 self.change_sequence(env, &mut changed, options)?;
-                let owner = self.new_owner(env, options, found.schema, rules.owner)?;
+                let owner = self.new_owner(env, options, (found.schema, found.owner), rules.owner)?;
                 changed.sequence = changed.sequence.map(|rules| SequenceDef { owner, ..rules });
             }
             AlterSequence::Rename(name) => {
@@ -359,7 +364,7 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 changed.schema = schema;
             }
-            AlterSequence::Owner(name) => self.check_owner(env, *name)?,
+            AlterSequence::Owner(name) => self.give_sequence(env, &mut changed, name)?,
         }
         self.define_tables(env, &mut [&mut changed])?;
         Ok(TAG)
@@ -510,8 +515,9 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(taken(&name));
         }
         let owner = SequenceOwner { table: table.oid, column: column as u16, identity: new.identity.is_some() };
-        let made =
+        let mut made =
             self.new_sequence(env, (schema, &name), SequenceDef { owner: Some(owner), ..new.rules }, new.restart)?;
+        made.owner = table.owner;
         names.push(name);
         let column = &mut table.columns[column];
         column.default = Some(next_value(made.oid));
@@ -532,7 +538,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         let mut dropped: Vec<Arc<TableDef>> = Vec::with_capacity(paths.len());
         for path in paths {
-            let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true)? else {
+            let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true, Needs::Removal)? else {
                 let (schema, name) = split(path)?;
                 let unknown = schema.filter(|schema| self.catalog(env).is_ok_and(|all| all.schema(schema).is_none()));
                 let (code, message) = match unknown {

@@ -2,6 +2,7 @@
 
 use super::{text_columns, text_row};
 use crate::parser::ast::SetValue;
+use crate::session::identity::is_identity;
 use crate::session::{Environment, Output, Session, Tag};
 use allocator_api2::alloc::Allocator;
 use base::settings::{
@@ -28,7 +29,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Sets a setting from a text.
     pub(crate) fn set_setting(&mut self, env: &Environment<'_>, id: SettingId, text: &str, local: bool) -> Result<()> {
-        check_context(id, Change::Session, self.is_superuser())?;
+        check_context(id, Change::Session, self.is_superuser(env))?;
         let value = self.parse_setting(env, id, text)?;
         match id {
             SettingId::TransactionIsolation => {
@@ -42,8 +43,15 @@ impl<A: Allocator + Copy> Session<A> {
             }
             _ => {}
         }
+        if is_identity(id) {
+            self.check_identity(env, id, value.as_ref().text())?;
+        }
         self.settings.set(id, value.as_ref(), local)?;
-        self.note_report(id);
+        if id == SettingId::SessionAuthorization {
+            // Another user of the session begins without a role.
+            self.settings.reset(SettingId::Role, local)?;
+        }
+        self.settings_changed(env, [id].into_iter().collect());
         Ok(())
     }
 
@@ -74,9 +82,8 @@ impl<A: Allocator + Copy> Session<A> {
                 self.set_setting(env, id, &text, local)?;
             }
             None => {
-                check_context(id, Change::Session, self.is_superuser())?;
-                self.settings.reset(id, local)?;
-                self.note_report(id);
+                check_context(id, Change::Session, self.is_superuser(env))?;
+                self.reset_setting(env, id, local)?;
             }
         }
         Ok(Some(Tag::Words("SET")))
@@ -86,7 +93,7 @@ impl<A: Allocator + Copy> Session<A> {
         match name {
             Some(name) => {
                 let id = lookup(name)?;
-                check_context(id, Change::Session, self.is_superuser())?;
+                check_context(id, Change::Session, self.is_superuser(env))?;
                 match id {
                     SettingId::TransactionIsolation
                     | SettingId::TransactionReadOnly
@@ -95,14 +102,23 @@ impl<A: Allocator + Copy> Session<A> {
                         self.set_setting(env, id, &text, false)?;
                     }
                     _ => {
-                        self.settings.reset(id, false)?;
-                        self.note_report(id);
+                        self.reset_setting(env, id, false)?;
                     }
                 }
             }
             None => self.reset_all()?,
         }
         Ok(Some(Tag::Words("RESET")))
+    }
+
+    /// Goes back to what a setting was when the client connected.
+    fn reset_setting(&mut self, env: &Environment<'_>, id: SettingId, local: bool) -> Result<()> {
+        self.settings.reset(id, local)?;
+        if id == SettingId::SessionAuthorization {
+            self.settings.reset(SettingId::Role, local)?;
+        }
+        self.settings_changed(env, [id].into_iter().collect());
+        Ok(())
     }
 
     fn reset_all(&mut self) -> Result<()> {
@@ -129,7 +145,7 @@ impl<A: Allocator + Copy> Session<A> {
         name: Option<&str>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        let superuser = self.is_superuser();
+        let superuser = self.is_superuser(env);
         let view = self.view(env);
         match name {
             Some(name) => {
@@ -163,7 +179,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
         let Some(name) = name else {
-            if !self.is_superuser() {
+            if !self.is_superuser(env) {
                 let message = "permission denied to perform ALTER SYSTEM RESET ALL";
                 return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
             }
@@ -171,7 +187,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Ok(Some(Tag::Words("ALTER SYSTEM")));
         };
         let id = lookup(name)?;
-        check_context(id, Change::AlterSystem, self.is_superuser())?;
+        check_context(id, Change::AlterSystem, self.is_superuser(env))?;
         let text = match values {
             Some(values) => {
                 let texts: Vec<&str> = values.iter().map(|value| value.text).collect();
@@ -192,6 +208,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         self.close_all_cursors();
         self.deallocate(None)?;
+        self.reset_setting(env, SettingId::SessionAuthorization, false)?;
         self.reset_all()?;
         self.sequences.clear();
         if let Some(relations) = env.relations() {

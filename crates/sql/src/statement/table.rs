@@ -3,11 +3,15 @@
 use super::constraint::Draft;
 use super::define::{Change, check_own, column, is_taken, missing, shown, taken};
 use super::index::storage_options;
+use super::owner::Needs;
 use super::sequence::ColumnSequence;
 use crate::catalog::codec::{ObjectClass, schema_image};
 use crate::catalog::definition::{ColumnDef, ConstraintDef, ConstraintKind, RelationKind, Rows, TableDef};
+use crate::catalog::privilege;
+use crate::catalog::schema::SchemaDef;
 use crate::catalog::{schema, split};
 use crate::parser::ast::{ColumnDefinition, CreateTable, Name, ObjectKind, Path};
+use crate::parser::role::RoleName;
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Oid, Type, table};
@@ -112,7 +116,7 @@ impl<A: Allocator + Copy> Session<A> {
             name: name.to_owned(),
             kind: RelationKind::Table,
             rows: Rows::Stored(rows),
-            owner: schema::BOOTSTRAP_ROLE,
+            owner: self.role(),
             columns,
             indexes: Vec::new(),
             constraints: Vec::new(),
@@ -140,6 +144,9 @@ impl<A: Allocator + Copy> Session<A> {
             None => self.catalog(env)?.type_of(written.type_name).map_err(|error| error.at(place))?,
         };
         let row = table::by_oid(ty.oid);
+        if matches!(ty.oid, Oid::ACLITEM | Oid::ACLITEM_ARRAY) {
+            return Err(Error::unsupported("columns of type aclitem are not supported"));
+        }
         if row.is_none_or(|row| row.category == b'P') {
             let shown = crate::types::typmod::format_type(ty);
             let message = format!("column \"{}\" has pseudo-type {shown}", written.name.text);
@@ -224,7 +231,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         let mut dropped: Vec<Arc<TableDef>> = Vec::with_capacity(paths.len());
         for path in paths {
-            if let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true)? {
+            if let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true, Needs::Removal)? {
                 if found.view.is_some() {
                     let message = format!("\"{}\" is not a table", found.name);
                     return Err(
@@ -371,7 +378,8 @@ impl<A: Allocator + Copy> Session<A> {
         self.check_writes(env, "TRUNCATE TABLE")?;
         let mut tables: Vec<TableDef> = Vec::with_capacity(paths.len());
         for path in paths {
-            let found = self.lock_own_table(env, path, LockMode::AccessExclusive, true)?;
+            let found =
+                self.lock_own_table(env, path, LockMode::AccessExclusive, true, Needs::Rights(privilege::TRUNCATE))?;
             if !tables.iter().any(|known| known.oid == found.oid) {
                 tables.push(TableDef::clone(&found));
             }
@@ -392,6 +400,7 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 self.lock_relation(env, referrer.table.0, LockMode::AccessExclusive, true)?;
                 if let Some(found) = self.lock_definition(env, referrer.table)? {
+                    self.check_needs(env, &found, Needs::Rights(privilege::TRUNCATE))?;
                     tables.push(TableDef::clone(&found));
                 }
             }
@@ -424,13 +433,18 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn create_schema<O: Output>(
         &mut self,
         env: &Environment<'_>,
-        name: Name<'_>,
+        name: Option<Name<'_>>,
+        owner: Option<&RoleName<'_>>,
         if_not_exists: bool,
         out: &mut O,
     ) -> Result<Option<Tag>> {
         const TAG: Option<Tag> = Some(Tag::Words("CREATE SCHEMA"));
         self.check_writes(env, "CREATE SCHEMA")?;
-        let name = name.text;
+        let definitions = self.definitions(env, &self.work)?;
+        let owner = owner.map_or(Ok(self.role()), |owner| self.role_of(&definitions, owner))?;
+        let own_name = definitions.role_name(owner);
+        let name = name.map_or(own_name.as_str(), |name| name.text);
+        self.check_makes_schema(&definitions, owner)?;
         if name.starts_with("pg_") {
             let message = format!("unacceptable schema name \"{name}\"");
             return Err(Error::statement(sqlstate::RESERVED_NAME, message)
@@ -446,8 +460,9 @@ impl<A: Allocator + Copy> Session<A> {
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::DUPLICATE_SCHEMA, message));
             return Ok(TAG);
         }
+        let made = SchemaDef { name: name.to_owned(), owner };
         let oid = self.new_oid(env)?;
-        self.define(env, &[Change { class: ObjectClass::Schema, oid, image: Some(schema_image(name)) }])?;
+        self.define(env, &[Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&made)) }])?;
         Ok(TAG)
     }
 
@@ -473,9 +488,11 @@ impl<A: Allocator + Copy> Session<A> {
                 continue;
             };
             if schema::BUILTIN.iter().any(|known| known.0 == oid) {
+                self.must_own_schema(env, oid, name)?;
                 let message = format!("cannot drop schema {name} because it is required by the database system");
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
             }
+            self.must_own_schema(env, oid, name)?;
             let inside: Vec<Oid> = {
                 let definitions = self.definitions(env, &self.work)?;
                 definitions.tables().filter(|table| table.schema == oid).map(|table| table.oid).collect()
@@ -493,7 +510,8 @@ impl<A: Allocator + Copy> Session<A> {
                     .hint("Use DROP ... CASCADE to drop the dependent objects too."));
             }
             for routine in routines {
-                self.define(env, &[Change { class: ObjectClass::Routine, oid: routine.oid, image: None }])?;
+                let gone = [ObjectClass::Routine, ObjectClass::Privileges];
+                self.define(env, &gone.map(|class| Change { class, oid: routine.oid, image: None }))?;
             }
             let mut tables = Vec::with_capacity(inside.len());
             for table in inside {
@@ -514,7 +532,11 @@ impl<A: Allocator + Copy> Session<A> {
                 out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
                 self.drop_all(env, &tables, true, out)?;
             }
-            let gone = [ObjectClass::Schema, ObjectClass::Comment].map(|class| Change { class, oid, image: None });
+            let gone = [ObjectClass::Schema, ObjectClass::Comment, ObjectClass::Privileges].map(|class| Change {
+                class,
+                oid,
+                image: None,
+            });
             self.define(env, &gone)?;
         }
         Ok(())

@@ -10,10 +10,11 @@
 //! 2. Whoever drops something has locked all views that go with it.
 
 use super::define::{Change, check_own, is_taken, shown, taken};
+use super::owner::Needs;
 use crate::bind::{self, Setting};
 use crate::catalog::definition::{RelationKind, Rows, TableDef};
 use crate::catalog::view::ViewDef;
-use crate::catalog::{Catalog, schema, split};
+use crate::catalog::{Catalog, split};
 use crate::parser::ast::{CheckOption, CreateView, Path, Statement, StorageOption};
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
@@ -48,6 +49,7 @@ impl<A: Allocator + Copy> Session<A> {
                 if old.view.is_none() {
                     return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
                 }
+                self.must_own(env, &old)?;
                 self.lock_relation(env, old.oid.0, LockMode::AccessExclusive, true)?;
                 self.lock_definition(env, old.oid)?
             }
@@ -110,7 +112,7 @@ impl<A: Allocator + Copy> Session<A> {
                     name: name.to_owned(),
                     kind: RelationKind::View,
                     rows: Rows::None,
-                    owner: schema::BOOTSTRAP_ROLE,
+                    owner: self.role(),
                     columns,
                     indexes: Vec::new(),
                     constraints: Vec::new(),
@@ -153,7 +155,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         let mut dropped: Vec<Arc<TableDef>> = Vec::with_capacity(paths.len());
         for path in paths {
-            let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true)? else {
+            let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true, Needs::Removal)? else {
                 let (schema, name) = split(path)?;
                 let unknown = schema.filter(|schema| self.catalog(env).is_ok_and(|all| all.schema(schema).is_none()));
                 let (code, message) = match unknown {

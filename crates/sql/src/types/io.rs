@@ -18,6 +18,7 @@ use base::{Error, Result, sqlstate};
 /// Reads a value's text form, and fits it to the type's modifier as an assignment does.
 pub fn input<'a>(ty: Type, text: &str, arena: &'a Arena, style: &Style<'_>) -> Result<Datum<'a>> {
     let row = table::row(ty.oid)?;
+    refuse_acl(ty.oid)?;
     let range = |name: &str, min: i64, max: i64| int::parse(text, name, min, max).map(Datum::Int);
     let value = match row.kind {
         Kind::Bool => Datum::Bool(parse_bool(text)?),
@@ -172,9 +173,15 @@ fn exact<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
     }
 }
 
+/// What was granted is shown, not read.
+fn refuse_acl(oid: Oid) -> Result<()> {
+    if oid == Oid::ACLITEM { Err(Error::unsupported("values of type aclitem cannot be given")) } else { Ok(()) }
+}
+
 /// Reads a value's binary form, and fits it to the type's modifier.
 pub fn receive<'a>(ty: Type, bytes: &[u8], arena: &'a Arena) -> Result<Datum<'a>> {
     let row = table::row(ty.oid)?;
+    refuse_acl(ty.oid)?;
     let value = match row.kind {
         Kind::Bool => Datum::Bool(exact::<1>(bytes)?[0] != 0),
         Kind::Char => Datum::Int(exact::<1>(bytes)?[0].into()),

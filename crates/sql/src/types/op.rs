@@ -229,7 +229,9 @@ ops! {
             FunctionArguments FunctionIdentity FunctionResult
             NextValue CurrentValue LastValue SetValue SerialSequence SequenceLast SequencePart
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
-            StatisticsColumns TriggerDefinition;
+            StatisticsColumns TriggerDefinition
+            HasTablePrivilege HasSequencePrivilege HasColumnPrivilege HasAnyColumnPrivilege HasSchemaPrivilege
+            HasDatabasePrivilege HasFunctionPrivilege HasRole;
         "The caller's: a function that returns a set."
             Unnest GenerateSeries GenerateNumericSeries GenerateTimestampSeries GenerateTimestamptzSeries
             GenerateSubscripts StringToTable RegexSplitToTable RegexMatches PartitionAncestors

@@ -301,7 +301,7 @@ types! {
     FLOAT4_ARRAY 1021 "_float4" "real[]" &[], -1 false b'A' false 0 700 b'i' b'x' Array;
     FLOAT8_ARRAY 1022 "_float8" "double precision[]" &[], -1 false b'A' false 0 701 b'd' b'x' Array;
     OID_ARRAY 1028 "_oid" "oid[]" &[], -1 false b'A' false 0 26 b'i' b'x' Array;
-    ACLITEM 1033 "aclitem" "aclitem" &[], 12 false b'U' false 1034 0 b'i' b'p' Refused;
+    ACLITEM 1033 "aclitem" "aclitem" &[], 12 false b'U' false 1034 0 b'i' b'p' Text;
     ACLITEM_ARRAY 1034 "_aclitem" "aclitem[]" &[], -1 false b'A' false 0 1033 b'i' b'x' Array;
     MACADDR_ARRAY 1040 "_macaddr" "macaddr[]" &[], -1 false b'A' false 0 829 b'i' b'x' Array;
     INET_ARRAY 1041 "_inet" "inet[]" &[], -1 false b'A' false 0 869 b'i' b'x' Array;

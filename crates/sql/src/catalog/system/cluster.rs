@@ -7,7 +7,7 @@ use crate::catalog::role::{RoleDef, RoleFlag};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, DATABASE};
 use crate::types::{Datum, Oid};
 use base::Result;
-use base::settings::TABLE;
+use base::settings::{TABLE, check_readable};
 
 /// The name of the role that owns the database.
 pub const SUPERUSER: &str = "postgres";
@@ -19,6 +19,8 @@ const DEFAULT_TABLESPACE: Oid = Oid(1663);
 
 /// `pg_database`
 pub(super) fn databases(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let definitions = &context.catalog.definitions;
+    let acl = definitions.shown_acl(definitions.database_guard());
     rows.row()
         .oid(DATABASE)
         .text(context.database)
@@ -33,6 +35,8 @@ pub(super) fn databases(context: &ViewContext<'_>, rows: &mut RowSink) -> Result
         .oid(DEFAULT_TABLESPACE)
         .text("C")
         .text("C.UTF-8")
+        .nulls(2)
+        .maybe_texts(acl.as_deref())
         .end();
     Ok(())
 }
@@ -144,6 +148,8 @@ pub(super) fn memberships(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
 /// `pg_settings`
 pub(super) fn settings(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let mut listed: Vec<_> = TABLE.iter().filter(|setting| setting.is_listed()).collect();
+    let superuser = context.is_superuser();
+    listed.retain(|setting| check_readable(setting.id, superuser).is_ok());
     listed.sort_unstable_by_key(|setting| setting.name.to_ascii_lowercase());
     for setting in listed {
         let row = context.settings.describe(setting.id);

@@ -1,5 +1,6 @@
 //! Types, functions, operators, casts: the tables of [`types`](crate::types) as PostgreSQL's catalogs.
 
+use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{BOOTSTRAP_ROLE, PG_CATALOG};
@@ -139,12 +140,15 @@ pub(super) fn functions(context: &ViewContext<'_>, rows: &mut RowSink) -> Result
             },
         );
     }
-    context.catalog.definitions.routines().for_each(|known| procedure(rows, known));
+    let definitions = &context.catalog.definitions;
+    for known in definitions.routines() {
+        procedure(rows, known, definitions.shown_acl(Guard::routine(known)));
+    }
     Ok(())
 }
 
 /// The row of a procedure of a user.
-fn procedure(rows: &mut RowSink, known: &RoutineDef) {
+fn procedure(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
     let oid = |oid: Oid| Datum::Int(oid.0.into());
     let inputs: Vec<Datum<'_>> = known.inputs().into_iter().map(oid).collect();
     let parameters = known.parameters.iter();
@@ -181,7 +185,7 @@ fn procedure(rows: &mut RowSink, known: &RoutineDef) {
     let row = if has_outputs { row.array(&types).array(&modes) } else { row.nulls(2) };
     let row = if has_names { row.array(&names) } else { row.null() };
     let row = if defaults.is_empty() { row.null() } else { row.text(&defaults.join(", ")) };
-    row.null().text(&known.body).nulls(4).end();
+    row.null().text(&known.body).nulls(3).maybe_texts(acl.as_deref()).end();
 }
 
 /// `pg_aggregate`

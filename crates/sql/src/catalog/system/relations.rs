@@ -1,8 +1,9 @@
 //! `pg_class` and what belongs to it: tables, columns, indexes, constraints, schemas.
 
 use crate::catalog::definition::{ConstraintKind, IndexDef, RelationKind, TableDef};
+use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
-use crate::catalog::schema::{BOOTSTRAP_ROLE, BUILTIN, PG_CATALOG};
+use crate::catalog::schema::{BUILTIN, PG_CATALOG};
 use crate::catalog::{Catalog, Statistics};
 use crate::types::{Datum, Oid, table};
 use base::Result;
@@ -39,6 +40,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 triggers: referring || !def.referenced_by.is_empty(),
                 options: &options,
                 size: context.catalog.statistics(def.oid),
+                acl: context.catalog.definitions.shown_acl(Guard::relation(&def)),
             },
         );
         for index in &def.indexes {
@@ -60,6 +62,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                     triggers: false,
                     options: &options,
                     size: None,
+                    acl: None,
                 },
             );
         }
@@ -82,6 +85,7 @@ struct Class<'a> {
     triggers: bool,
     options: &'a [String],
     size: Option<Statistics>,
+    acl: Option<Vec<String>>,
 }
 
 fn class(rows: &mut RowSink, class: &Class<'_>) {
@@ -118,7 +122,7 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
         .oid(Oid::NONE)
         .int(0)
         .int(0)
-        .null();
+        .maybe_texts(class.acl.as_deref());
     if options.is_empty() { row.end() } else { row.array(&options).end() }
 }
 
@@ -126,13 +130,14 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
 pub(super) fn attributes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for def in context.catalog.tables()? {
         for (index, column) in def.columns.iter().enumerate() {
-            attribute(rows, def.oid, index, column, &column.name);
+            let acl = context.catalog.definitions.shown_column_acl(def.oid, index as u16);
+            attribute(rows, def.oid, index, column, (&column.name, acl));
         }
         for index in &def.indexes {
             for (place, part) in index.columns.iter().enumerate() {
                 let column = &def.columns[usize::from(part.column)];
                 let plain = crate::catalog::definition::ColumnDef { not_null: false, default: None, ..column.clone() };
-                attribute(rows, index.oid, place, &plain, &column.name);
+                attribute(rows, index.oid, place, &plain, (&column.name, None));
             }
         }
     }
@@ -144,7 +149,7 @@ fn attribute(
     relation: Oid,
     index: usize,
     column: &crate::catalog::definition::ColumnDef,
-    name: &str,
+    (name, acl): (&str, Option<Vec<String>>),
 ) {
     let ty = table::by_oid(column.ty.oid);
     let dropped = format!("........pg.dropped.{}........", index + 1);
@@ -172,6 +177,7 @@ fn attribute(
         .bool(true)
         .int(0)
         .oid(if collated { DEFAULT_COLLATION } else { Oid::NONE })
+        .maybe_texts(acl.as_deref())
         .end();
 }
 
@@ -295,8 +301,10 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
 
 /// `pg_namespace`
 pub(super) fn namespaces(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let definitions = &context.catalog.definitions;
     for (oid, name) in context.catalog.schemas() {
-        rows.row().oid(oid).text(&name).oid(BOOTSTRAP_ROLE).null().end();
+        let acl = definitions.shown_acl(definitions.schema_guard(oid));
+        rows.row().oid(oid).text(&name).oid(context.catalog.schema_owner(oid)).maybe_texts(acl.as_deref()).end();
     }
     Ok(())
 }
@@ -307,7 +315,7 @@ pub(super) fn tables(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()
         rows.row()
             .text(&context.catalog.schema_name(def.schema).unwrap_or_default())
             .text(&def.name)
-            .text(super::cluster::SUPERUSER)
+            .text(&context.catalog.definitions.role_name(def.owner))
             .null()
             .bool(!def.indexes.is_empty())
             .bool(false)
@@ -324,7 +332,7 @@ pub(super) fn views(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
         rows.row()
             .text(&context.catalog.schema_name(def.schema).unwrap_or_default())
             .text(&def.name)
-            .text(super::cluster::SUPERUSER)
+            .text(&context.catalog.definitions.role_name(def.owner))
             .maybe_text(crate::catalog::view::shown_query(context.catalog, def).as_deref())
             .end();
     }

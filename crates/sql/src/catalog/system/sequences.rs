@@ -2,6 +2,7 @@
 
 use super::relations::default_oid;
 use crate::catalog::definition::{Rows, SequenceDef};
+use crate::catalog::privilege::{SELECT, USAGE};
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::types::Oid;
 use base::Result;
@@ -25,7 +26,7 @@ pub(super) fn shown(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
         let Some(SequenceDef { ty, start, increment, min, max, cache, cycle, .. }) = def.sequence else { continue };
         let state = match (context.relations, def.rows) {
             // One that is being dropped at this moment has no last value.
-            (Some(relations), Rows::Stored(rows)) => {
+            (Some(relations), Rows::Stored(rows)) if context.has(def, USAGE | SELECT) => {
                 relations.heap(rows).sequence(|state| Ok((Advance::Keep, state))).ok().filter(|state| state.called)
             }
             _ => None,
@@ -34,7 +35,7 @@ pub(super) fn shown(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
             .row()
             .text(&context.catalog.schema_name(def.schema).unwrap_or_default())
             .text(&def.name)
-            .text(super::cluster::SUPERUSER)
+            .text(&context.catalog.definitions.role_name(def.owner))
             .oid(ty)
             .int(start)
             .int(min)

@@ -4,6 +4,7 @@
 
 use crate::catalog::column_statistics::ColumnStatistics;
 use crate::catalog::definition::TableDef;
+use crate::catalog::privilege::SELECT;
 use crate::catalog::provider::{RowBuilder, RowSink, ViewContext};
 use crate::plan::blob::Constant;
 use crate::types::datetime::Style;
@@ -60,6 +61,13 @@ pub(super) fn statistics(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
 /// `pg_stats`
 pub(super) fn shown(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     each(context, &mut |def, known| {
+        let of_column = || {
+            let (definitions, role) = (&context.catalog.definitions, context.role);
+            definitions.column_rights(role, def.oid, known.column, SELECT) != 0
+        };
+        if !context.has(def, SELECT) && !of_column() {
+            return;
+        }
         let schema = context.catalog.schema_name(def.schema).unwrap_or_default();
         let name = def.columns.get(usize::from(known.column)).map_or("", |column| column.name.as_str());
         let shares: Vec<f64> = known.common.iter().map(|(share, _)| *share).collect();

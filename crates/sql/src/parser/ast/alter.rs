@@ -1,6 +1,7 @@
 //! Changes of what is defined: the actions of `ALTER TABLE`, and what is said of sequences.
 
 use super::{ColumnDefinition, Name, Path, SourceExpr, StorageOption, TableConstraint, TypeName};
+use crate::parser::role::RoleName;
 
 /// What is said of a sequence.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +38,7 @@ pub enum AlterSequence<'a> {
     /// `SET SCHEMA`
     Schema(Name<'a>),
     /// `OWNER TO`
-    Owner(Name<'a>),
+    Owner(RoleName<'a>),
 }
 
 /// A change of `ALTER TABLE`.
@@ -93,7 +94,7 @@ pub enum AlterAction<'a> {
     /// `SET SCHEMA`
     Schema(Name<'a>),
     /// `OWNER TO`
-    Owner(Name<'a>),
+    Owner(RoleName<'a>),
     /// A change that PostgreSQL has and this server has not: its first words.
     Unsupported(&'a str),
 }

@@ -138,9 +138,19 @@ impl Encoder<'_> {
             .flat_map(|table| {
                 let lock = super::lock::mode(self.bound, self.tree, table.oid);
                 let searched = if self.bound.searched.contains(&table.oid) { PlanTable::SEARCHED } else { 0 };
-                [table.oid.0, table.version as u32, (table.version >> 32) as u32, lock as u32 | searched]
+                let qualified = if self.bound.qualified.contains(&table.oid) { PlanTable::QUALIFIED } else { 0 };
+                [table.oid.0, table.version as u32, (table.version >> 32) as u32, lock as u32 | searched | qualified]
             })
             .collect();
+        let mut accesses = Vec::new();
+        for access in self.bound.accesses.merged() {
+            let lists = [access.selected, access.inserted, access.updated].map(|columns| {
+                let columns: Vec<u32> = columns.into_iter().map(u32::from).collect();
+                self.plan.list(&columns).0
+            });
+            accesses.extend([access.table.0, access.role.0, u32::from(access.rights)]);
+            accesses.extend(lists);
+        }
         let subplans: Vec<u32> = self.subplan_records.iter().map(|at| at.0).collect();
         let commons: Vec<u32> = self.commons.iter().map(|at| at.0).collect();
         let mut header = Header {
@@ -158,6 +168,7 @@ impl Encoder<'_> {
             commons: self.plan.list(&commons).0,
             flags: self.flags,
             tables: self.plan.list(&tables).0,
+            accesses: self.plan.list(&accesses).0,
             stack: 0,
         };
         header.length = self.plan.at().0;

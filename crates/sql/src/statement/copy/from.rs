@@ -13,8 +13,10 @@
 
 use super::Options;
 use super::format::{Fields, Lines};
+use crate::bind::access::Access;
 use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
 use crate::catalog::lazy::LazyCatalog;
+use crate::catalog::privilege::INSERT;
 use crate::exec::Exec;
 use crate::exec::access::Tables;
 use crate::parser::ast::{Copy, Name};
@@ -24,6 +26,7 @@ use crate::session::run::Compiled;
 use crate::session::work::Work;
 use crate::session::{CopyFormat, Environment, Output, Session};
 use crate::statement::index::{KeyMaker, row_shapes, show_values};
+use crate::statement::owner::Needs;
 use crate::types::datetime::Style;
 use crate::types::{Arena, Datum, Kind, Oid, io, table};
 use allocator_api2::alloc::Allocator;
@@ -214,8 +217,11 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
             let message = format!("cannot copy to sequence \"{}\"", super::super::define::shown(copy.path));
             return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
         }
-        let table = self.lock_own_table(env, copy.path, LockMode::RowExclusive, false)?;
+        let table = self.lock_own_table(env, copy.path, LockMode::RowExclusive, false, Needs::Nothing)?;
         let columns = columns_of(&table, copy.columns)?;
+        let inserted = columns.iter().map(|column| *column as u16).collect();
+        let access = Access { table: table.oid, rights: INSERT, inserted, ..Access::default() };
+        self.check_accesses(env, &[access])?;
         if options.freeze && !self.is_made_here(env, Xid(table.version >> 24))? {
             let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
                            subtransaction";

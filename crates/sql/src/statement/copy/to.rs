@@ -116,6 +116,9 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         if read.is_some_and(|plan| !plan.has(crate::plan::flags::RETURNS_ROWS)) {
             return Err(Error::unsupported("COPY query must have a RETURNING clause"));
         }
+        if let Some(plan) = read {
+            self.check_access(env, plan)?;
+        }
         out.copy_out(CopyFormat::Text, names.len());
         let mut lines =
             ToClient { out, form: &options.form, columns: names.len(), line: Vec::new(), value: Vec::new(), fields: 0 };

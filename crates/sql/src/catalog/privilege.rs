@@ -1,0 +1,419 @@
+//! Privileges: who may do what with an object.
+//!
+//! ```text
+//!  row of the catalog's heap, class 11:  number of the object | image of an `ObjectAcl`
+//!  an object without a row has the privileges that its kind has by default: its owner all of them, everybody those of `world`
+//! ```
+//!
+//! What is granted is a list of [`AclItem`]s: who has it, from whom, and which of it may be granted on. That is PostgreSQL's `aclitem`,
+//! and `GRANT` and `REVOKE` do with the list what PostgreSQL does, so that `pg_class.relacl` and its relatives show the same.
+//!
+//! Rules
+//! 1. A superuser may do everything; nobody asks the list.
+//! 2. A role has what is granted to it, to everybody, and to the roles whose member it is, as far as it inherits.
+//! 3. An owner may always grant, whatever the list says; what he has taken from himself he cannot do until he grants it again.
+
+use super::definition::{RelationKind, TableDef};
+use super::role::{DATABASE_OWNER, RoleFlag};
+use super::routine::RoutineDef;
+use super::schema::{BOOTSTRAP_ROLE, DATABASE, FIRST_USER_OID};
+use super::store::Definitions;
+use crate::types::Oid;
+
+/// A set of privileges.
+pub type Rights = u16;
+
+/// `INSERT`
+pub const INSERT: Rights = 1;
+/// `SELECT`
+pub const SELECT: Rights = 1 << 1;
+/// `UPDATE`
+pub const UPDATE: Rights = 1 << 2;
+/// `DELETE`
+pub const DELETE: Rights = 1 << 3;
+/// `TRUNCATE`
+pub const TRUNCATE: Rights = 1 << 4;
+/// `REFERENCES`
+pub const REFERENCES: Rights = 1 << 5;
+/// `TRIGGER`
+pub const TRIGGER: Rights = 1 << 6;
+/// `EXECUTE`
+pub const EXECUTE: Rights = 1 << 7;
+/// `USAGE`
+pub const USAGE: Rights = 1 << 8;
+/// `CREATE`
+pub const CREATE: Rights = 1 << 9;
+/// `TEMPORARY`
+pub const TEMPORARY: Rights = 1 << 10;
+/// `CONNECT`
+pub const CONNECT: Rights = 1 << 11;
+
+/// Each privilege with its letter in an `aclitem`, in the order in which they are shown, and its name.
+pub const PRIVILEGES: [(Rights, char, &str); 12] = [
+    (INSERT, 'a', "INSERT"),
+    (SELECT, 'r', "SELECT"),
+    (UPDATE, 'w', "UPDATE"),
+    (DELETE, 'd', "DELETE"),
+    (TRUNCATE, 'D', "TRUNCATE"),
+    (REFERENCES, 'x', "REFERENCES"),
+    (TRIGGER, 't', "TRIGGER"),
+    (EXECUTE, 'X', "EXECUTE"),
+    (USAGE, 'U', "USAGE"),
+    (CREATE, 'C', "CREATE"),
+    (TEMPORARY, 'T', "TEMPORARY"),
+    (CONNECT, 'c', "CONNECT"),
+];
+
+/// Everybody, as a grantee.
+pub const PUBLIC: Oid = Oid::NONE;
+
+/// `pg_read_all_data`: may read every table.
+const READ_ALL_DATA: Oid = Oid(6181);
+/// `pg_write_all_data`: may change the rows of every table.
+const WRITE_ALL_DATA: Oid = Oid(6182);
+
+/// What kind of object has privileges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Securable {
+    /// A table or a view.
+    Relation,
+    /// A sequence.
+    Sequence,
+    /// A column of a table.
+    Column,
+    /// The database.
+    Database,
+    /// A function or a procedure.
+    Routine,
+    /// A schema.
+    Schema,
+}
+
+impl Securable {
+    /// All privileges that there are on such an object.
+    pub const fn all(self) -> Rights {
+        match self {
+            Securable::Relation => INSERT | SELECT | UPDATE | DELETE | TRUNCATE | REFERENCES | TRIGGER,
+            Securable::Sequence => USAGE | SELECT | UPDATE,
+            Securable::Column => INSERT | SELECT | UPDATE | REFERENCES,
+            Securable::Database => CREATE | TEMPORARY | CONNECT,
+            Securable::Routine => EXECUTE,
+            Securable::Schema => USAGE | CREATE,
+        }
+    }
+
+    /// What everybody has by default.
+    pub const fn world(self) -> Rights {
+        match self {
+            Securable::Database => TEMPORARY | CONNECT,
+            Securable::Routine => EXECUTE,
+            _ => 0,
+        }
+    }
+
+    /// The privileges of an object for which nobody has granted anything yet.
+    pub fn default_acl(self, owner: Oid) -> Vec<AclItem> {
+        let world = AclItem { grantee: PUBLIC, grantor: owner, rights: self.world(), options: 0 };
+        let rights = if self == Securable::Column { 0 } else { self.all() };
+        let own = AclItem { grantee: owner, grantor: owner, rights, options: 0 };
+        [world, own].into_iter().filter(|item| item.rights != 0).collect()
+    }
+}
+
+/// What somebody has granted to somebody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AclItem {
+    /// Who has it; [`PUBLIC`] for everybody.
+    pub grantee: Oid,
+    /// From whom.
+    pub grantor: Oid,
+    /// What.
+    pub rights: Rights,
+    /// What of it may be granted on.
+    pub options: Rights,
+}
+
+impl AclItem {
+    /// As PostgreSQL shows it: `grantee=rw*/grantor`. `name` gives roles their names.
+    pub fn shown(&self, name: impl Fn(Oid) -> String) -> String {
+        let mut text = if self.grantee == PUBLIC { String::new() } else { quoted(&name(self.grantee)) };
+        text.push('=');
+        for (right, letter, _) in PRIVILEGES {
+            if self.rights & right != 0 {
+                text.push(letter);
+                if self.options & right != 0 {
+                    text.push('*');
+                }
+            }
+        }
+        text.push('/');
+        text.push_str(&quoted(&name(self.grantor)));
+        text
+    }
+}
+
+/// A role's name within an `aclitem`.
+fn quoted(name: &str) -> String {
+    let is_plain = name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// The privileges of an object, as they were granted.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ObjectAcl {
+    /// On the whole; none if they are those of the beginning.
+    pub items: Option<Vec<AclItem>>,
+    /// On columns, counted from zero.
+    pub columns: Vec<(u16, Vec<AclItem>)>,
+}
+
+impl ObjectAcl {
+    /// What was granted on a column.
+    pub fn column(&self, column: u16) -> &[AclItem] {
+        self.columns.iter().find(|known| known.0 == column).map_or(&[], |known| &known.1)
+    }
+
+    /// Puts another list for a column in place.
+    pub fn set_column(&mut self, column: u16, items: Vec<AclItem>) {
+        self.columns.retain(|known| known.0 != column);
+        if !items.is_empty() {
+            self.columns.push((column, items));
+            self.columns.sort_unstable_by_key(|known| known.0);
+        }
+    }
+
+    /// Does it mention the role?
+    pub fn mentions(&self, role: Oid) -> bool {
+        let mut lists = self.items.iter().chain(self.columns.iter().map(|known| &known.1));
+        lists.any(|items| items.iter().any(|item| item.grantee == role || item.grantor == role))
+    }
+
+    /// Changes each list.
+    pub fn each(&mut self, mut change: impl FnMut(&mut Vec<AclItem>)) {
+        self.items.iter_mut().for_each(&mut change);
+        self.columns.iter_mut().for_each(|known| change(&mut known.1));
+        self.columns.retain(|known| !known.1.is_empty());
+    }
+
+    /// Is there anything in it?
+    pub fn is_default(&self) -> bool {
+        self.items.is_none() && self.columns.is_empty()
+    }
+}
+
+/// Gives what one role owned to another: it takes the first one's place in the list.
+pub fn change_owner(items: &mut Vec<AclItem>, old: Oid, new: Oid) {
+    for item in items.iter_mut() {
+        for role in [&mut item.grantee, &mut item.grantor] {
+            if *role == old {
+                *role = new;
+            }
+        }
+    }
+    let mut merged: Vec<AclItem> = Vec::with_capacity(items.len());
+    for item in items.drain(..) {
+        match merged.iter_mut().find(|known| (known.grantee, known.grantor) == (item.grantee, item.grantor)) {
+            Some(known) => (known.rights, known.options) = (known.rights | item.rights, known.options | item.options),
+            None => merged.push(item),
+        }
+    }
+    *items = merged;
+}
+
+/// Who may do what with one object.
+#[derive(Clone, Copy, Debug)]
+pub struct Guard {
+    /// Its kind.
+    pub kind: Securable,
+    /// Its number.
+    pub oid: Oid,
+    /// Who owns it.
+    pub owner: Oid,
+}
+
+impl Guard {
+    /// What guards a table, view or sequence.
+    pub fn relation(def: &TableDef) -> Guard {
+        let kind = if def.kind == RelationKind::Sequence { Securable::Sequence } else { Securable::Relation };
+        Guard { kind, oid: def.oid, owner: def.owner }
+    }
+
+    /// What guards a procedure or function.
+    pub fn routine(def: &RoutineDef) -> Guard {
+        Guard { kind: Securable::Routine, oid: def.oid, owner: def.owner }
+    }
+}
+
+impl Definitions {
+    /// What guards a schema.
+    pub fn schema_guard(&self, oid: Oid) -> Guard {
+        Guard { kind: Securable::Schema, oid, owner: self.schema_owner(oid) }
+    }
+
+    /// What guards the database.
+    pub fn database_guard(&self) -> Guard {
+        Guard { kind: Securable::Database, oid: DATABASE, owner: BOOTSTRAP_ROLE }
+    }
+
+    /// Is the role a superuser?
+    pub fn is_superuser(&self, role: Oid) -> bool {
+        role == BOOTSTRAP_ROLE || self.role(role).is_some_and(|role| role.has(RoleFlag::Superuser))
+    }
+
+    /// The role with those that it is a member of, by whatever way; only those whose privileges it inherits, if that is asked for.
+    pub fn roles_of(&self, role: Oid, inherited: bool) -> Vec<Oid> {
+        let (mut reached, mut at) = (vec![role], 0);
+        while let Some(&oid) = reached.get(at) {
+            at += 1;
+            let Some(def) = self.role(oid) else { continue };
+            if oid == BOOTSTRAP_ROLE {
+                reached.push(DATABASE_OWNER);
+            }
+            if inherited && !def.has(RoleFlag::Inherit) {
+                continue;
+            }
+            for membership in &def.member_of {
+                if !reached.contains(&membership.role) {
+                    reached.push(membership.role);
+                }
+            }
+        }
+        reached
+    }
+
+    /// May one role do what is granted to another?
+    pub fn has_privileges_of(&self, member: Oid, of: Oid) -> bool {
+        member == of || self.is_superuser(member) || self.roles_of(member, true).contains(&of)
+    }
+
+    /// May one role become the other?
+    pub fn is_member_of(&self, member: Oid, of: Oid) -> bool {
+        member == of || self.is_superuser(member) || self.roles_of(member, false).contains(&of)
+    }
+
+    /// The privileges on an object, those of the beginning included.
+    pub fn acl_of(&self, guard: Guard) -> Vec<AclItem> {
+        match self.acl(guard.oid).and_then(|acl| acl.items.as_ref()) {
+            Some(items) => items.clone(),
+            None => builtin_acl(guard),
+        }
+    }
+
+    /// What catalogs show of the privileges on an object; none if nobody has granted or revoked anything.
+    pub fn shown_acl(&self, guard: Guard) -> Option<Vec<String>> {
+        let is_granted = self.acl(guard.oid).is_some_and(|acl| acl.items.is_some());
+        let is_own = guard.oid.0 < FIRST_USER_OID && matches!(guard.kind, Securable::Relation | Securable::Schema);
+        (is_granted || is_own).then(|| self.shown_items(&self.acl_of(guard)))
+    }
+
+    /// What catalogs show of the privileges on a column.
+    pub fn shown_column_acl(&self, table: Oid, column: u16) -> Option<Vec<String>> {
+        let items = self.acl(table)?.column(column);
+        (!items.is_empty()).then(|| self.shown_items(items))
+    }
+
+    fn shown_items(&self, items: &[AclItem]) -> Vec<String> {
+        items.iter().map(|item| item.shown(|role| self.role_name(role))).collect()
+    }
+
+    /// Which of some privileges a role has on an object.
+    pub fn rights(&self, role: Oid, guard: Guard, asked: Rights) -> Rights {
+        if self.is_superuser(role) {
+            return asked;
+        }
+        let roles = self.roles_of(role, true);
+        let has = |oid: Oid| oid == PUBLIC || roles.contains(&oid);
+        let mut held =
+            self.acl_of(guard).iter().filter(|item| has(item.grantee)).fold(0, |all, item| all | item.rights);
+        if matches!(guard.kind, Securable::Relation | Securable::Sequence | Securable::Schema) {
+            let reads = if guard.kind == Securable::Schema { USAGE } else { SELECT };
+            let writes = if guard.kind == Securable::Schema { USAGE } else { INSERT | UPDATE | DELETE };
+            held |= if roles.contains(&READ_ALL_DATA) { reads } else { 0 };
+            held |= if roles.contains(&WRITE_ALL_DATA) { writes } else { 0 };
+        }
+        held & asked
+    }
+
+    /// Which of some privileges a role may grant on.
+    pub fn options(&self, role: Oid, guard: Guard, asked: Rights) -> Rights {
+        if self.has_privileges_of(role, guard.owner) {
+            return asked;
+        }
+        let roles = self.roles_of(role, true);
+        let items = self.acl_of(guard);
+        items.iter().filter(|item| roles.contains(&item.grantee)).fold(0, |all, item| all | item.options) & asked
+    }
+
+    /// Which of some privileges a role may grant on for a column.
+    pub fn column_options(&self, role: Oid, guard: Guard, column: u16, asked: Rights) -> Rights {
+        if self.has_privileges_of(role, guard.owner) {
+            return asked;
+        }
+        let Some(acl) = self.acl(guard.oid) else { return 0 };
+        let roles = self.roles_of(role, true);
+        let items = acl.column(column).iter().filter(|item| roles.contains(&item.grantee));
+        items.fold(0, |all, item| all | item.options) & asked
+    }
+
+    /// Which of some privileges a role has on a column, beside those on the whole table.
+    pub fn column_rights(&self, role: Oid, table: Oid, column: u16, asked: Rights) -> Rights {
+        let Some(acl) = self.acl(table) else { return 0 };
+        let roles = self.roles_of(role, true);
+        let items = acl.column(column).iter();
+        let held = items.filter(|item| item.grantee == PUBLIC || roles.contains(&item.grantee));
+        held.fold(0, |all, item| all | item.rights) & asked
+    }
+}
+
+/// The privileges of an object on which nobody has granted anything.
+fn builtin_acl(guard: Guard) -> Vec<AclItem> {
+    /// What holds the verifiers of passwords, or values of tables.
+    const SECRET: [Oid; 7] = [Oid(1260), Oid(1418), Oid(2613), Oid(2619), Oid(3429), Oid(6100), Oid(12_005)];
+    let mut items = guard.kind.default_acl(guard.owner);
+    let is_open = match guard.kind {
+        Securable::Relation | Securable::Sequence => guard.oid.0 < FIRST_USER_OID && !SECRET.contains(&guard.oid),
+        Securable::Schema => guard.oid.0 < FIRST_USER_OID,
+        _ => false,
+    };
+    if is_open {
+        let rights = if guard.kind == Securable::Schema { USAGE } else { SELECT };
+        items.push(AclItem { grantee: PUBLIC, grantor: guard.owner, rights, options: 0 });
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_shown_as_postgresql_shows_them() {
+        let name = |oid: Oid| if oid == Oid(10) { "postgres".to_owned() } else { "A \"b\"".to_owned() };
+        let item = |grantee, rights, options| AclItem { grantee, grantor: Oid(10), rights, options };
+        assert_eq!(item(PUBLIC, SELECT, 0).shown(name), "=r/postgres");
+        assert_eq!(item(Oid(10), Securable::Relation.all(), SELECT).shown(name), "postgres=ar*wdDxt/postgres");
+        assert_eq!(item(Oid(11), USAGE | CREATE, CREATE).shown(name), "\"A \"\"b\"\"\"=UC*/postgres");
+    }
+
+    #[test]
+    fn another_owner_takes_the_first_ones_place() {
+        let item =
+            |grantee, grantor, rights| AclItem { grantee: Oid(grantee), grantor: Oid(grantor), rights, options: 0 };
+        let mut items = vec![item(1, 1, 3), item(2, 1, 4), item(3, 1, 1)];
+        change_owner(&mut items, Oid(1), Oid(2));
+        assert_eq!(items, [item(2, 2, 7), item(3, 2, 1)]);
+    }
+
+    #[test]
+    fn a_role_has_what_it_inherits() {
+        let definitions = Definitions::default();
+        let guard = Guard { kind: Securable::Relation, oid: Oid(16_400), owner: BOOTSTRAP_ROLE };
+        assert_eq!(definitions.rights(BOOTSTRAP_ROLE, guard, SELECT | DELETE), SELECT | DELETE);
+        assert_eq!(definitions.rights(Oid(3373), guard, SELECT), 0);
+        assert_eq!(definitions.rights(READ_ALL_DATA, guard, SELECT | INSERT), SELECT);
+        let public = definitions.schema_guard(super::super::schema::PUBLIC);
+        assert_eq!(definitions.rights(Oid(3373), public, USAGE | CREATE), USAGE);
+        assert_eq!(definitions.rights(DATABASE_OWNER, public, USAGE | CREATE), USAGE | CREATE);
+        assert!(definitions.has_privileges_of(Oid(3373), Oid(3375)) && !definitions.is_member_of(Oid(3375), Oid(3373)));
+    }
+}

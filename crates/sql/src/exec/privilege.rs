@@ -1,0 +1,254 @@
+//! `has_table_privilege` and its relatives: what a role may do, as a query asks.
+//!
+//! Each of them comes in three forms: of a role by its name, of a role by its number, of the current user. What is asked about is named or
+//! numbered too; a number that nothing has gives null, a name that nothing has is an error, as in PostgreSQL.
+
+use super::around::Around;
+use crate::catalog::Catalog;
+use crate::catalog::privilege::{Guard, PRIVILEGES, PUBLIC, Rights, Securable, TEMPORARY};
+use crate::catalog::schema::DATABASE;
+use crate::catalog::system::cluster::DATABASE_NAME;
+use crate::types::op::Op;
+use crate::types::{Datum, Oid, function};
+use base::{Error, Result, sqlstate};
+
+/// A privilege that is asked for.
+struct Asked {
+    right: Rights,
+    /// `WITH GRANT OPTION`
+    option: bool,
+}
+
+/// Reads a list of privileges. Errors: `22023`.
+fn asked(text: &str, kind: Securable) -> Result<Vec<Asked>> {
+    let read = |part: &str| {
+        let wanted = part.trim().to_ascii_uppercase();
+        let (name, option) = match wanted.strip_suffix("WITH GRANT OPTION") {
+            Some(name) => (name.trim_end(), true),
+            None => (wanted.as_str(), false),
+        };
+        let known = PRIVILEGES.iter().find(|known| known.2 == name).map(|known| known.0);
+        let known = known.or((name == "TEMP").then_some(TEMPORARY));
+        match known.filter(|right| kind.all() & right != 0) {
+            Some(right) => Ok(Asked { right, option }),
+            None => {
+                let message = format!("unrecognized privilege type: \"{}\"", part.trim());
+                Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message))
+            }
+        }
+    };
+    text.split(',').map(read).collect()
+}
+
+fn no_role(name: &str) -> Error {
+    Error::statement(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))
+}
+
+fn text_of(datum: Datum<'_>) -> String {
+    String::from_utf8_lossy(datum.bytes()).into_owned()
+}
+
+/// The role of an argument; everybody for `public`, where that may be asked about. Errors: `42704`.
+fn role_of(catalog: &Catalog<'_>, datum: Datum<'_>, or_public: bool) -> Result<Oid> {
+    if let Datum::Int(oid) = datum {
+        return Ok(Oid(oid as u32));
+    }
+    let name = text_of(datum);
+    match catalog.definitions.role_named(&name) {
+        Some(role) => Ok(role.oid),
+        None if or_public && name == "public" => Ok(PUBLIC),
+        None => Err(no_role(&name)),
+    }
+}
+
+impl Around<'_> {
+    /// Answers a question about privileges.
+    ///
+    /// Errors: `22023`, `42704`, `42P01` and their like.
+    pub(super) fn of_privileges(&self, op: Op, args: &[Datum<'_>]) -> Result<Datum<'static>> {
+        let catalog = self.catalog.get()?;
+        // What the question is about stands behind the role, if there is one.
+        let own = match op {
+            Op::HasColumnPrivilege => 3,
+            _ => 2,
+        };
+        let (role, args) = match args {
+            [role, rest @ ..] if args.len() > own => (role_of(&catalog, *role, op != Op::HasRole)?, rest),
+            _ => (self.role, args),
+        };
+        let [object, .., wanted] = args else { return Ok(Datum::Null) };
+        let wanted = text_of(*wanted);
+        let definitions = &catalog.definitions;
+        let answer = |guard: Guard, kind: Securable| -> Result<Datum<'static>> {
+            let has = |asked: &Asked| match asked.option {
+                true => definitions.options(role, guard, asked.right) != 0,
+                false => definitions.rights(role, guard, asked.right) != 0,
+            };
+            Ok(Datum::Bool(asked(&wanted, kind)?.iter().any(has)))
+        };
+        match op {
+            Op::HasTablePrivilege | Op::HasSequencePrivilege | Op::HasColumnPrivilege | Op::HasAnyColumnPrivilege => {
+                let oid = match object {
+                    Datum::Int(oid) => Oid(*oid as u32),
+                    name => catalog.read_reg(Oid::REGCLASS, &text_of(*name))?,
+                };
+                let kind = match op {
+                    Op::HasTablePrivilege => Securable::Relation,
+                    Op::HasSequencePrivilege => Securable::Sequence,
+                    _ => Securable::Column,
+                };
+                let Some(table) = catalog.table_by_oid(oid)? else {
+                    asked(&wanted, kind)?;
+                    return Ok(Datum::Null);
+                };
+                let guard = Guard::relation(&table);
+                if op == Op::HasSequencePrivilege && guard.kind != Securable::Sequence {
+                    let message = format!("\"{}\" is not a sequence", table.name);
+                    return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+                }
+                let columns: Vec<u16> = match op {
+                    Op::HasAnyColumnPrivilege => table.visible().map(|(index, _)| index as u16).collect(),
+                    Op::HasColumnPrivilege => {
+                        let found = match &args[1] {
+                            Datum::Int(number) => usize::try_from(*number - 1)
+                                .ok()
+                                .filter(|index| table.columns.get(*index).is_some_and(|column| !column.dropped)),
+                            name => {
+                                let name = text_of(*name);
+                                Some(table.column(&name).ok_or_else(|| {
+                                    let message =
+                                        format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+                                    Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+                                })?)
+                            }
+                        };
+                        let Some(index) = found else { return Ok(Datum::Null) };
+                        vec![index as u16]
+                    }
+                    _ => return answer(guard, kind),
+                };
+                let has = |asked: &Asked| match asked.option {
+                    true => {
+                        definitions.options(role, guard, asked.right) != 0
+                            || columns
+                                .iter()
+                                .any(|column| definitions.column_options(role, guard, *column, asked.right) != 0)
+                    }
+                    false => {
+                        definitions.rights(role, guard, asked.right) != 0
+                            || columns
+                                .iter()
+                                .any(|column| definitions.column_rights(role, oid, *column, asked.right) != 0)
+                    }
+                };
+                Ok(Datum::Bool(asked(&wanted, kind)?.iter().any(has)))
+            }
+            Op::HasSchemaPrivilege => {
+                let oid = match object {
+                    Datum::Int(oid) => Oid(*oid as u32),
+                    name => {
+                        let name = text_of(*name);
+                        catalog.schema(&name).ok_or_else(|| {
+                            let message = format!("schema \"{name}\" does not exist");
+                            Error::statement(sqlstate::INVALID_SCHEMA_NAME, message)
+                        })?
+                    }
+                };
+                if catalog.schema_name(oid).is_none() {
+                    return Ok(Datum::Null);
+                }
+                answer(definitions.schema_guard(oid), Securable::Schema)
+            }
+            Op::HasDatabasePrivilege => {
+                match object {
+                    Datum::Int(oid) if *oid as u32 != DATABASE.0 => return Ok(Datum::Null),
+                    Datum::Int(_) => {}
+                    name => {
+                        let name = text_of(*name);
+                        if name != DATABASE_NAME {
+                            let message = format!("database \"{name}\" does not exist");
+                            return Err(Error::statement(sqlstate::INVALID_CATALOG_NAME, message));
+                        }
+                    }
+                }
+                answer(definitions.database_guard(), Securable::Database)
+            }
+            Op::HasFunctionPrivilege => {
+                let oid = match object {
+                    Datum::Int(oid) => Oid(*oid as u32),
+                    name => routine_of(&catalog, &text_of(*name))?,
+                };
+                if let Some(routine) = definitions.routine(oid) {
+                    return answer(Guard::routine(routine), Securable::Routine);
+                }
+                let is_known = function::by_oid(oid).is_some();
+                let asked = asked(&wanted, Securable::Routine)?;
+                let held = |asked: &Asked| !asked.option || definitions.is_superuser(role);
+                Ok(if is_known { Datum::Bool(asked.iter().any(held)) } else { Datum::Null })
+            }
+            _ => {
+                let of = role_of(&catalog, *object, false)?;
+                let mut answer = false;
+                for part in wanted.split(',') {
+                    let part = part.trim().to_ascii_uppercase();
+                    answer |= match part.as_str() {
+                        "USAGE" => definitions.has_privileges_of(role, of),
+                        "MEMBER" => definitions.is_member_of(role, of),
+                        "USAGE WITH GRANT OPTION"
+                        | "USAGE WITH ADMIN OPTION"
+                        | "MEMBER WITH GRANT OPTION"
+                        | "MEMBER WITH ADMIN OPTION" => {
+                            let admin = |member: Oid| {
+                                let member = definitions.role(member).and_then(|member| member.membership(of));
+                                member.is_some_and(|membership| membership.admin)
+                            };
+                            definitions.is_superuser(role) || definitions.roles_of(role, false).into_iter().any(admin)
+                        }
+                        _ => {
+                            let message = format!("unrecognized privilege type: \"{part}\"");
+                            return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
+                        }
+                    };
+                }
+                Ok(Datum::Bool(answer))
+            }
+        }
+    }
+
+    /// Errors: `42501` for a sequence of which the current user has none of these privileges.
+    pub(super) fn check_sequence(&self, def: &crate::catalog::definition::TableDef, rights: Rights) -> Result<()> {
+        if self.role == crate::catalog::schema::BOOTSTRAP_ROLE {
+            return Ok(());
+        }
+        let catalog = self.catalog.get()?;
+        match catalog.definitions.rights(self.role, Guard::relation(def), rights) {
+            0 => Err(crate::statement::owner::denied(def.word(), &def.name)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The function or procedure of a name with the types of its parameters. Errors: `42883`, `22P02`.
+fn routine_of(catalog: &Catalog<'_>, text: &str) -> Result<Oid> {
+    let missing = || Error::statement(sqlstate::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"));
+    let Some((name, types)) = text.trim_end().strip_suffix(')').and_then(|text| text.split_once('(')) else {
+        return Err(Error::statement(sqlstate::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis"));
+    };
+    let parts = crate::catalog::split_name(name.trim()).ok_or_else(missing)?;
+    let (schema, name) = match parts.as_slice() {
+        [name] => (None, name),
+        [schema, name] => (Some(schema.as_str()), name),
+        _ => return Err(missing()),
+    };
+    let types: Vec<Oid> = match types.trim() {
+        "" => Vec::new(),
+        types => types.split(',').map(|ty| catalog.read_reg(Oid::REGTYPE, ty.trim())).collect::<Result<Vec<Oid>>>()?,
+    };
+    let found = catalog.routines_named(schema, name);
+    if let Some(found) = found.iter().find(|routine| routine.inputs() == types) {
+        return Ok(found.oid);
+    }
+    let builtin = function::by_name(name).iter().find(|row| row.args == types.as_slice());
+    let builtin = builtin.filter(|_| schema.is_none_or(|schema| schema == "pg_catalog"));
+    builtin.map(|row| row.oid).ok_or_else(missing)
+}

@@ -1,0 +1,442 @@
+//! Owners: who has to be one, and `OWNER TO`, `REASSIGN OWNED`.
+//!
+//! Rules
+//! 1. Whoever has the privileges of an owner counts as one: a superuser, and a member of the owner that inherits.
+//! 2. Who gives something away has to own it, and to be a member of the new owner, who could have made it himself.
+
+use super::constraint::Draft;
+use super::define::Change;
+use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image};
+use crate::catalog::definition::TableDef;
+use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, change_owner};
+use crate::catalog::routine::RoutineDef;
+use crate::catalog::schema::{self, SchemaDef};
+use crate::catalog::store::Definitions;
+use crate::catalog::system::cluster::DATABASE_NAME;
+use crate::parser::ast::Name;
+use crate::parser::role::{OwnerStatement, RoleName};
+use crate::session::{Environment, Session, Tag};
+use crate::types::Oid;
+use allocator_api2::alloc::Allocator;
+use base::{Error, Result, sqlstate};
+use std::sync::Arc;
+use storage::txn::LockMode;
+
+/// What somebody hears who does not own something.
+#[cold]
+pub(crate) fn not_owner(word: &str, name: &str) -> Error {
+    Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}"))
+}
+
+/// What somebody hears who has not a privilege.
+#[cold]
+pub(crate) fn denied(word: &str, name: &str) -> Error {
+    Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {name}"))
+}
+
+/// What somebody needs who does something with a relation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Needs {
+    /// Nothing, or it is looked at elsewhere.
+    Nothing,
+    /// To own it.
+    Ownership,
+    /// To own it, or the schema that it is in.
+    Removal,
+    /// These privileges.
+    Rights(Rights),
+}
+
+/// An object's privileges as they are when its owner is another one; none if nothing changes.
+fn handed_over(definitions: &Definitions, oid: Oid, old: Oid, new: Oid) -> Option<Change> {
+    let mut acl = ObjectAcl::clone(definitions.acl(oid)?);
+    acl.each(|items| change_owner(items, old, new));
+    Some(Change { class: ObjectClass::Privileges, oid, image: Some(acl_image(&acl)) })
+}
+
+impl<A: Allocator + Copy> Session<A> {
+    /// The role that a statement names. Errors: `42704`.
+    pub(super) fn role_of(&self, definitions: &Definitions, name: &RoleName<'_>) -> Result<Oid> {
+        let text = match name {
+            RoleName::Named(name) => name.text,
+            RoleName::Own("SESSION_USER") => return Ok(self.identity.session),
+            RoleName::Own(_) => return Ok(self.role()),
+            RoleName::Public => "public",
+        };
+        definitions
+            .role_named(text)
+            .map(|role| role.oid)
+            .ok_or_else(|| Error::statement(sqlstate::UNDEFINED_OBJECT, format!("role \"{text}\" does not exist")))
+    }
+
+    /// Has the current user the privileges of that owner?
+    pub(crate) fn owns(&self, env: &Environment<'_>, owner: Oid) -> Result<bool> {
+        let role = self.role();
+        if role == owner || role == schema::BOOTSTRAP_ROLE {
+            return Ok(true);
+        }
+        Ok(self.definitions(env, &self.work)?.has_privileges_of(role, owner))
+    }
+
+    /// Errors: `42501` for somebody who does not own the table, view or sequence.
+    pub(crate) fn must_own(&self, env: &Environment<'_>, table: &TableDef) -> Result<()> {
+        if self.owns(env, table.owner)? { Ok(()) } else { Err(not_owner(table.word(), &table.name)) }
+    }
+
+    /// Errors: `42501` for somebody who has not what it needs.
+    pub(crate) fn check_needs(&self, env: &Environment<'_>, table: &TableDef, needs: Needs) -> Result<()> {
+        match needs {
+            Needs::Nothing => Ok(()),
+            Needs::Ownership => self.must_own(env, table),
+            Needs::Removal if self.owns(env, self.definitions(env, &self.work)?.schema_owner(table.schema))? => Ok(()),
+            Needs::Removal => self.must_own(env, table),
+            Needs::Rights(rights) => {
+                let definitions = self.definitions(env, &self.work)?;
+                match definitions.rights(self.role(), Guard::relation(table), rights) == rights {
+                    true => Ok(()),
+                    false => Err(denied(table.word(), &table.name)),
+                }
+            }
+        }
+    }
+
+    /// Has the current user a privilege on a table, or on these columns of it?
+    pub(super) fn has_on_columns(
+        &self,
+        env: &Environment<'_>,
+        table: &TableDef,
+        right: Rights,
+        columns: &[u16],
+    ) -> Result<bool> {
+        let (role, definitions) = (self.role(), self.definitions(env, &self.work)?);
+        let has = |column: &u16| definitions.column_rights(role, table.oid, *column, right) != 0;
+        Ok(definitions.rights(role, Guard::relation(table), right) != 0 || columns.iter().all(has))
+    }
+
+    /// May the current user execute the procedure? Errors: `42501`.
+    pub(crate) fn check_executes(&self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
+        if self.role() == schema::BOOTSTRAP_ROLE {
+            return Ok(());
+        }
+        let definitions = self.definitions(env, &self.work)?;
+        match definitions.rights(self.role(), Guard::routine(routine), privilege::EXECUTE) {
+            0 => Err(denied(routine.word(), &routine.name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does the current user own the table of the index of that name? Errors: `42501`.
+    pub(crate) fn check_owns_index(&self, env: &Environment<'_>, table: Oid, name: &str) -> Result<()> {
+        match self.definitions(env, &self.work)?.table(table).map(|table| table.owner) {
+            Some(owner) if !self.owns(env, owner)? => Err(not_owner("index", name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Errors: `42501` for somebody who has not one of these privileges on the schema.
+    pub(crate) fn check_schema(&self, env: &Environment<'_>, oid: Oid, rights: Rights) -> Result<()> {
+        if self.role() == schema::BOOTSTRAP_ROLE {
+            return Ok(());
+        }
+        let catalog = self.catalog(env)?;
+        let definitions = &catalog.definitions;
+        match definitions.rights(self.role(), definitions.schema_guard(oid), rights) {
+            0 => Err(denied("schema", &catalog.schema_name(oid).unwrap_or_default())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Errors: `42501` for somebody who does not own the schema.
+    pub(crate) fn must_own_schema(&self, env: &Environment<'_>, oid: Oid, name: &str) -> Result<()> {
+        let owner = self.definitions(env, &self.work)?.schema_owner(oid);
+        if self.owns(env, owner)? { Ok(()) } else { Err(not_owner("schema", name)) }
+    }
+
+    /// May the current user give something of that owner to another? The new one has to be one who could make it in the schema.
+    ///
+    /// Errors: `42501`.
+    fn check_hands_over(&self, env: &Environment<'_>, new: Oid, schema: Option<Oid>) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        if definitions.is_superuser(self.role()) {
+            return Ok(());
+        }
+        if !definitions.is_member_of(self.role(), new) {
+            let message = format!("must be member of role \"{}\"", definitions.role_name(new));
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let guard = schema.map(|oid| definitions.schema_guard(oid));
+        if let Some(guard) = guard
+            && definitions.rights(new, guard, privilege::CREATE) == 0
+        {
+            let name = self.catalog(env)?.schema_name(guard.oid).unwrap_or_default();
+            return Err(denied("schema", &name));
+        }
+        Ok(())
+    }
+
+    /// May the current user make a schema for that owner? Errors: `42501`.
+    pub(super) fn check_makes_schema(&self, definitions: &Definitions, owner: Oid) -> Result<()> {
+        if definitions.rights(self.role(), definitions.database_guard(), privilege::CREATE) == 0 {
+            return Err(denied("database", DATABASE_NAME));
+        }
+        if !definitions.is_member_of(self.role(), owner) {
+            let message = format!("must be member of role \"{}\"", definitions.role_name(owner));
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        Ok(())
+    }
+
+    /// `ALTER TABLE … OWNER TO`: with the sequences of its columns.
+    pub(super) fn give_table(&mut self, env: &Environment<'_>, draft: &mut Draft, name: &RoleName<'_>) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        let new = self.role_of(&definitions, name)?;
+        if new == draft.table.owner {
+            return Ok(());
+        }
+        self.check_hands_over(env, new, Some(draft.table.schema))?;
+        let table = draft.table.oid;
+        let owned = self.owned_by(env, |owner| owner.table == table)?;
+        let mut changes: Vec<Change> = handed_over(&definitions, table, draft.table.owner, new).into_iter().collect();
+        draft.table.owner = new;
+        for sequence in owned {
+            let mut given = match draft.others.iter().position(|known| known.oid == sequence.oid) {
+                Some(at) => draft.others.swap_remove(at),
+                None => TableDef::clone(&sequence),
+            };
+            changes.extend(handed_over(&definitions, given.oid, given.owner, new));
+            given.owner = new;
+            draft.others.push(given);
+        }
+        self.define(env, &changes)
+    }
+
+    /// `ALTER SEQUENCE … OWNER TO`; the sequence is locked.
+    pub(super) fn give_sequence(
+        &mut self,
+        env: &Environment<'_>,
+        sequence: &mut TableDef,
+        name: &RoleName<'_>,
+    ) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        let new = self.role_of(&definitions, name)?;
+        if new == sequence.owner {
+            return Ok(());
+        }
+        if let Some(owner) = sequence.sequence.and_then(|rules| rules.owner) {
+            let table = definitions.table(owner.table).map_or("", |table| table.name.as_str());
+            let message = format!("cannot change owner of sequence \"{}\"", sequence.name);
+            return Err(Error::unsupported(message)
+                .detail(format!("Sequence \"{}\" is linked to table \"{table}\".", sequence.name)));
+        }
+        self.check_hands_over(env, new, Some(sequence.schema))?;
+        let change = handed_over(&definitions, sequence.oid, sequence.owner, new);
+        sequence.owner = new;
+        self.define(env, change.as_slice())
+    }
+
+    /// `ALTER SCHEMA … OWNER TO`
+    pub(super) fn give_schema(
+        &mut self,
+        env: &Environment<'_>,
+        schema: Name<'_>,
+        name: &RoleName<'_>,
+    ) -> Result<Option<Tag>> {
+        self.check_writes(env, "ALTER SCHEMA")?;
+        self.lock_name(env, Oid::NONE, schema.text)?;
+        let Some(oid) = self.catalog(env)?.schema(schema.text) else {
+            let message = format!("schema \"{}\" does not exist", schema.text);
+            return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
+        };
+        let definitions = self.definitions(env, &self.work)?;
+        let new = self.role_of(&definitions, name)?;
+        let old = definitions.schema_owner(oid);
+        if new != old {
+            self.must_own_schema(env, oid, schema.text)?;
+            self.check_hands_over(env, new, None)?;
+            let database = definitions.database_guard();
+            if definitions.rights(self.role(), database, privilege::CREATE) == 0 {
+                return Err(denied("database", DATABASE_NAME));
+            }
+            let given = SchemaDef { name: schema.text.to_owned(), owner: new };
+            let mut changes = vec![Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&given)) }];
+            changes.extend(handed_over(&definitions, oid, old, new));
+            self.define(env, &changes)?;
+        }
+        Ok(Some(Tag::Words("ALTER SCHEMA")))
+    }
+
+    /// `ALTER PROCEDURE … OWNER TO`, `ALTER FUNCTION … OWNER TO`; the routine is found and may be changed.
+    fn give_routine(&mut self, env: &Environment<'_>, routine: &RoutineDef, new: Oid) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        let given = RoutineDef { owner: new, ..routine.clone() };
+        let oid = routine.oid;
+        let mut changes = vec![Change { class: ObjectClass::Routine, oid, image: Some(routine_image(&given)) }];
+        changes.extend(handed_over(&definitions, oid, routine.owner, new));
+        self.define(env, &changes)
+    }
+
+    pub(super) fn owner_statement(
+        &mut self,
+        env: &Environment<'_>,
+        statement: &OwnerStatement<'_>,
+    ) -> Result<Option<Tag>> {
+        match statement {
+            OwnerStatement::Schema { schema, owner } => self.give_schema(env, *schema, owner),
+            OwnerStatement::Routine { routine, word, owner } => {
+                let tag = if *word == "function" { "ALTER FUNCTION" } else { "ALTER PROCEDURE" };
+                self.check_writes(env, tag)?;
+                let found = self.routine_named(env, routine, word)?;
+                let definitions = self.definitions(env, &self.work)?;
+                let new = self.role_of(&definitions, owner)?;
+                if new != found.owner {
+                    if !self.owns(env, found.owner)? {
+                        return Err(not_owner(word, &found.name));
+                    }
+                    self.check_hands_over(env, new, Some(found.schema))?;
+                    self.give_routine(env, &found, new)?;
+                }
+                Ok(Some(Tag::Words(tag)))
+            }
+            OwnerStatement::Reassign { from, to } => {
+                self.check_writes(env, "REASSIGN OWNED")?;
+                let definitions = self.definitions(env, &self.work)?;
+                let from = from.iter().map(|name| self.role_of(&definitions, name)).collect::<Result<Vec<Oid>>>()?;
+                let check = |role: Oid| match definitions.has_privileges_of(self.role(), role) {
+                    true => Ok(()),
+                    false => {
+                        let message = "permission denied to reassign objects";
+                        Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+                    }
+                };
+                from.iter().try_for_each(|role| check(*role))?;
+                let to = self.role_of(&definitions, to)?;
+                check(to)?;
+                if let Some(fixed) = from.iter().find(|role| **role == schema::BOOTSTRAP_ROLE) {
+                    let message = format!(
+                        "cannot reassign ownership of objects owned by role {} because they are required by the database system",
+                        definitions.role_name(*fixed)
+                    );
+                    return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+                }
+                self.reassign(env, &definitions, &from, to)?;
+                Ok(Some(Tag::Words("REASSIGN OWNED")))
+            }
+        }
+    }
+
+    /// Gives everything that some roles own to another.
+    fn reassign(&mut self, env: &Environment<'_>, definitions: &Definitions, from: &[Oid], to: Oid) -> Result<()> {
+        let owned: Vec<Oid> =
+            definitions.tables().filter(|table| from.contains(&table.owner)).map(|table| table.oid).collect();
+        for oid in owned {
+            self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+            let Some(found) = self.lock_definition(env, oid)? else { continue };
+            let mut given = TableDef::clone(&found);
+            let change = handed_over(definitions, oid, given.owner, to);
+            given.owner = to;
+            self.define_tables(env, &mut [&mut given])?;
+            self.define(env, change.as_slice())?;
+        }
+        for (oid, name) in self.catalog(env)?.schemas() {
+            let old = definitions.schema_owner(oid);
+            if from.contains(&old) {
+                let given = SchemaDef { name, owner: to };
+                let mut changes = vec![Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&given)) }];
+                changes.extend(handed_over(definitions, oid, old, to));
+                self.define(env, &changes)?;
+            }
+        }
+        for routine in definitions.routines().filter(|routine| from.contains(&routine.owner)) {
+            self.give_routine(env, routine, to)?;
+        }
+        Ok(())
+    }
+
+    /// What depends on a role, as `DROP ROLE` tells it: in the order of the objects' numbers.
+    pub(super) fn depends_on(&self, env: &Environment<'_>, role: Oid) -> Result<Vec<String>> {
+        let catalog = self.catalog(env)?;
+        let definitions = &catalog.definitions;
+        let mut found: Vec<(Oid, u16, String)> = Vec::new();
+        let mut note = |oid: Oid, owner: Oid, what: &str| {
+            if owner == role {
+                found.push((oid, 0, format!("owner of {what}")));
+            } else if let Some(acl) = definitions.acl(oid) {
+                let items = acl.items.iter().flatten();
+                if items.clone().any(|item| item.grantee == role || item.grantor == role) {
+                    found.push((oid, 0, format!("privileges for {what}")));
+                }
+            }
+        };
+        for table in definitions.tables() {
+            note(table.oid, table.owner, &format!("{} {}", table.word(), catalog.shown_name(table)));
+        }
+        for (oid, name) in catalog.schemas() {
+            note(oid, definitions.schema_owner(oid), &format!("schema {name}"));
+        }
+        for routine in definitions.routines() {
+            note(routine.oid, routine.owner, &format!("function {}", routine.shown()));
+        }
+        let database = definitions.database_guard();
+        note(database.oid, database.owner, &format!("database {}", DATABASE_NAME));
+        for table in definitions.tables() {
+            for (column, items) in definitions.acl(table.oid).map_or(&[][..], |acl| &acl.columns) {
+                let is_named = items.iter().any(|item| item.grantee == role || item.grantor == role);
+                if let Some(def) = table.columns.get(usize::from(*column)).filter(|_| is_named && table.owner != role) {
+                    let what =
+                        format!("privileges for column {} of {} {}", def.name, table.word(), catalog.shown_name(table));
+                    found.push((table.oid, column + 1, what));
+                }
+            }
+        }
+        found.sort();
+        Ok(found.into_iter().map(|(.., text)| text).collect())
+    }
+
+    /// The procedure or function that a statement names.
+    ///
+    /// Errors: `42883`, `42725`, `42809`.
+    pub(super) fn routine_named(
+        &self,
+        env: &Environment<'_>,
+        name: &crate::parser::ast::ProcedureName<'_>,
+        word: &str,
+    ) -> Result<Arc<RoutineDef>> {
+        let catalog = self.catalog(env)?;
+        let (schema, last) = crate::catalog::split(name.path)?;
+        if let Some(oid) = schema.and_then(|schema| catalog.schema(schema)) {
+            catalog.check_usage(oid)?;
+        }
+        let types = match name.types {
+            Some(types) => Some(types.iter().map(|ty| Ok(catalog.type_of(ty)?.oid)).collect::<Result<Vec<Oid>>>()?),
+            None => None,
+        };
+        let found = catalog.routines_named(schema, last);
+        let fits = |routine: &&Arc<RoutineDef>| types.as_ref().is_none_or(|types| routine.inputs() == *types);
+        let fitting: Vec<_> = found.iter().filter(fits).collect();
+        match fitting.as_slice() {
+            [one] if word == "routine" || one.word() == word => Ok(Arc::clone(one)),
+            [one] => {
+                let message = format!("{} is not a {word}", one.shown());
+                Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message))
+            }
+            [] => {
+                let shown = match &types {
+                    Some(types) => {
+                        let types: Vec<String> = types
+                            .iter()
+                            .map(|oid| crate::types::typmod::format_type(crate::types::Type::plain(*oid)))
+                            .collect();
+                        format!("{word} {}({}) does not exist", super::define::shown(name.path), types.join(", "))
+                    }
+                    None => format!("could not find a {word} named \"{}\"", super::define::shown(name.path)),
+                };
+                Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, shown))
+            }
+            _ => {
+                let message = format!("{word} name \"{}\" is not unique", super::define::shown(name.path));
+                Err(Error::statement(sqlstate::AMBIGUOUS_FUNCTION, message)
+                    .hint(format!("Specify the argument list to select the {word} unambiguously.")))
+            }
+        }
+    }
+}
