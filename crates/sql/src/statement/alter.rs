@@ -10,6 +10,7 @@ use super::index::storage_options;
 use super::owner::Needs;
 use super::table::constraint_named;
 use crate::catalog::definition::{ConstraintKind, Identity, SequenceOwner, TableDef};
+use crate::catalog::privilege;
 use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path, SequenceOptions};
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
@@ -169,6 +170,7 @@ impl<A: Allocator + Copy> Session<A> {
                     }
                 }
                 AlterAction::Rename(name) => {
+                    self.check_schema(env, draft.table.schema, privilege::CREATE)?;
                     self.lock_name(env, draft.table.schema, name.text)?;
                     if is_taken(&self.catalog(env)?, draft.table.schema, name.text) {
                         return Err(taken(name.text));

@@ -65,7 +65,8 @@ impl<A: Allocator + Copy> Session<A> {
         made.name = format!("rows of a query, for {}", made.oid.0);
         self.define_tables(env, &mut [&mut made])?;
         let into = self.full_name(env, &made)?;
-        let rows = self.run_own(env, &format!("insert into {into} {}", &text[range.0..range.1]))?;
+        // The query is the user's, and so are its names and privileges.
+        let rows = self.run_within(env, &format!("insert into {into} {}", &text[range.0..range.1]))?;
         name.clone_into(&mut made.name);
         self.define_tables(env, &mut [&mut made])?;
         Ok(Some(Tag::Rows("SELECT", rows)))

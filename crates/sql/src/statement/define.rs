@@ -247,12 +247,13 @@ impl<A: Allocator + Copy> Session<A> {
     /// Executes a statement of the server's own, within the running transaction; answers how many rows it gave or changed.
     pub(crate) fn run_own(&mut self, env: &Environment<'_>, text: &str) -> Result<u64> {
         let trusted = std::mem::replace(&mut self.trusted, true);
-        let done = self.run_trusted(env, text);
+        let done = self.run_within(env, text);
         self.trusted = trusted;
         done
     }
 
-    fn run_trusted(&mut self, env: &Environment<'_>, text: &str) -> Result<u64> {
+    /// Executes a statement within the running one, with the current user's privileges.
+    pub(crate) fn run_within(&mut self, env: &Environment<'_>, text: &str) -> Result<u64> {
         let compiled = self.compile(env, text, (0, text.len()), &[], &[], false).map_err(without_place)?;
         let Ok(crate::session::run::Compiled::Plan(plan)) = compiled else {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a statement of the server's own has no plan"));

@@ -9,6 +9,7 @@
 use super::define::{Change, check_own, free_name, is_taken, missing, shown, taken};
 use super::owner::Needs;
 use crate::catalog::definition::{ColumnDef, Identity, RelationKind, Rows, SequenceDef, SequenceOwner, TableDef};
+use crate::catalog::privilege;
 use crate::catalog::{Catalog, split};
 use crate::lexer::{Lexer, Token, TokenKind, literal};
 use crate::parser::ast::{AlterSequence, Path, SequenceOptions, TypeName};
@@ -340,6 +341,7 @@ impl<A: Allocator + Copy> Session<A> {
                 changed.sequence = changed.sequence.map(|rules| SequenceDef { owner, ..rules });
             }
             AlterSequence::Rename(name) => {
+                self.check_schema(env, found.schema, privilege::CREATE)?;
                 self.lock_name(env, found.schema, name.text)?;
                 if is_taken(&self.catalog(env)?, found.schema, name.text) {
                     return Err(taken(name.text));

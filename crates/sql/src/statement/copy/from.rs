@@ -16,7 +16,7 @@ use super::format::{Fields, Lines};
 use crate::bind::access::Access;
 use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
 use crate::catalog::lazy::LazyCatalog;
-use crate::catalog::privilege::INSERT;
+use crate::catalog::privilege::{INSERT, SELECT};
 use crate::exec::Exec;
 use crate::exec::access::Tables;
 use crate::parser::ast::{Copy, Name};
@@ -251,7 +251,8 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         let mut work = self.take_work();
         let copied = self.copy_rows(env, &mut work, (&table, &columns), plan.as_deref(), options, out);
         self.work = work;
-        copied
+        let reads = self.check_needs(env, &table, Needs::Rights(SELECT)).is_ok();
+        copied.map_err(|error| if reads { error } else { error.without_detail() })
     }
 
     fn copy_rows<O: Output>(
