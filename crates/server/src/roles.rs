@@ -1,17 +1,19 @@
-//! Who may come in. There is one role, `postgres`; it may do everything.
+//! Who may come in: the role `postgres`, which owns the database, and the roles that users have made.
 //!
-//! Until it has a password it gets in from this machine only, without one; from then on from anywhere, with
-//! SCRAM-SHA-256. `--password-file` gives it one: the verifier (never the password) is kept in the data directory.
+//! Until `postgres` has a password everybody gets in from this machine only, and without one unless he has one; from then on from
+//! anywhere, with SCRAM-SHA-256, and who has no password does not. `--password-file` gives `postgres` one: the verifier (never the
+//! password) is kept in the data directory. Verifiers of other roles are in the catalog.
 
 use base::{Error, Result, sqlstate};
 use protocol::auth::{ServerSecret, Verifier};
+use sql::session::login::LoginRole;
 use std::fs;
 use std::io::Write;
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The role that exists.
+/// The role that is there from the beginning.
 pub const SUPERUSER: &str = "postgres";
 /// The database that exists.
 pub const DATABASE: &str = "postgres";
@@ -95,16 +97,18 @@ impl Roles {
     /// How this user must prove itself when it comes from there. None of the answers tells whether the user exists.
     ///
     /// Errors: `28000` when it cannot get in from there at all.
-    pub fn proof(&self, user: &str, from: Option<IpAddr>) -> Result<Proof> {
+    pub fn proof(&self, user: &str, from: Option<IpAddr>, role: Option<&LoginRole>) -> Result<Proof> {
+        let own = role.and_then(|role| role.password.as_deref()).and_then(Verifier::parse);
         match &self.verifier {
             Some(verifier) if user == SUPERUSER => Ok(Proof::Scram(Box::new(*verifier))),
-            Some(_) => Ok(Proof::Scram(Box::new(Verifier::mock(&self.secret, user)))),
+            Some(_) => Ok(Proof::Scram(Box::new(own.unwrap_or_else(|| Verifier::mock(&self.secret, user))))),
             None if from.is_some_and(|address| !address.is_loopback()) => Err(Error::session(
                 sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
                 "connections from other machines need a password, and none is set",
             )
             .hint("Start the server once with --password-file FILE.")),
             None if user == SUPERUSER => Ok(Proof::None),
+            None if role.is_some() => Ok(own.map_or(Proof::None, |verifier| Proof::Scram(Box::new(verifier)))),
             None => Err(Error::session(
                 sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
                 format!("role \"{user}\" does not exist"),
@@ -171,10 +175,10 @@ mod tests {
     fn without_a_password_only_this_machine_gets_in() {
         let data = scratch("none");
         let roles = Roles::open(&data, "").unwrap();
-        assert!(matches!(roles.proof("postgres", Some([127, 0, 0, 1].into())), Ok(Proof::None)));
-        let error = roles.proof("postgres", Some([10, 0, 0, 1].into())).err().unwrap();
+        assert!(matches!(roles.proof("postgres", Some([127, 0, 0, 1].into()), None), Ok(Proof::None)));
+        let error = roles.proof("postgres", Some([10, 0, 0, 1].into()), None).err().unwrap();
         assert_eq!(error.sqlstate(), sqlstate::INVALID_AUTHORIZATION_SPECIFICATION);
-        let error = roles.proof("nobody", Some([127, 0, 0, 1].into())).err().unwrap();
+        let error = roles.proof("nobody", Some([127, 0, 0, 1].into()), None).err().unwrap();
         assert_eq!(error.message(), "role \"nobody\" does not exist");
         fs::remove_dir_all(&data).unwrap();
     }
@@ -189,7 +193,7 @@ mod tests {
         let stored = fs::read_to_string(data.join(FILE)).unwrap();
         assert!(!stored.contains("sesame"));
         let roles = Roles::open(&data, "").unwrap();
-        match roles.proof("postgres", Some([10, 0, 0, 1].into())).unwrap() {
+        match roles.proof("postgres", Some([10, 0, 0, 1].into()), None).unwrap() {
             Proof::Scram(verifier) => assert!(verifier.matches(b"open sesame") && !verifier.matches(b"sesame")),
             Proof::None => panic!("a password is asked for"),
         }

@@ -147,3 +147,54 @@ fn bad_bytes_are_answered_and_disturb_nobody() {
 fn say_and_leave(server: &Server, bytes: &[u8]) -> std::io::Result<()> {
     TcpStream::connect(("127.0.0.1", server.port()))?.write_all(bytes)
 }
+
+/// Roles that users have made: with a password and without, and those that may not.
+#[test]
+fn other_roles_get_in_with_what_they_may() {
+    for model in MODELS {
+        let (server, name) = (Server::start(model, true), model.name());
+        let mut owner = server.connect();
+        owner
+            .batch_execute(
+                "create role open login; create role secret login password 'open sesame'; create role closed;
+                 create role late login password 'x' valid until '2020-01-01'; create role one login connection limit 1;
+                 create role outside login; create table t (a int); grant select on t to open;
+                 revoke connect on database postgres from public;
+                 grant connect on database postgres to open, secret, late, one",
+            )
+            .unwrap();
+        let mut open = server.log_in("open", "", "postgres").expect("it has no password");
+        let row = open.query_one("select current_user::text, session_user::text", &[]).unwrap();
+        assert_eq!((row.get::<_, &str>(0), row.get::<_, &str>(1)), ("open", "open"), "{name}");
+        assert_eq!(open.query_one("select count(*) from t", &[]).unwrap().get::<_, i64>(0), 0);
+        let error = open.batch_execute("insert into t values (1)").unwrap_err();
+        assert_eq!(code(&error), ("42501", "permission denied for table t"), "{name}");
+        let error = open.batch_execute("set session authorization postgres").unwrap_err();
+        assert_eq!(code(&error).0, "42501", "{name}");
+        // What was prepared is looked at again.
+        let prepared = open.prepare("select a from t").unwrap();
+        assert!(open.query(&prepared, &[]).unwrap().is_empty());
+        owner.batch_execute("revoke select on t from open").unwrap();
+        let error = open.query(&prepared, &[]).unwrap_err();
+        assert_eq!(code(&error), ("42501", "permission denied for table t"), "{name}");
+        // Others' queries are nothing for it.
+        let seen = open.query("select query from pg_stat_activity where usename = 'postgres'", &[]).unwrap();
+        assert!(seen.iter().all(|row| row.get::<_, &str>(0) == "<insufficient privilege>"), "{name}");
+        server.log_in("secret", "open sesame", "postgres").expect("the password is right");
+        for (role, password, state) in [
+            ("secret", "guess", "28P01"),
+            ("late", "x", "28P01"),
+            ("closed", "", "28000"),
+            ("nobody", "", "28000"),
+            ("outside", "", "42501"),
+        ] {
+            let error = server.log_in(role, password, "postgres").err().unwrap();
+            assert_eq!(code(&error).0, state, "{name}: {role}");
+        }
+        let first = server.log_in("one", "", "postgres").expect("one may come in");
+        let error = server.log_in("one", "", "postgres").err().unwrap();
+        assert_eq!(code(&error), ("53300", "too many connections for role \"one\""), "{name}");
+        drop(first);
+        server.stop();
+    }
+}

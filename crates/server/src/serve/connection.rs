@@ -50,6 +50,9 @@ impl Connection {
         wishes: &[(String, String)],
     ) -> Result<Connection> {
         let mut sql = sql::session::Session::new(session.arena(), user, kernel::engine::random_u64())?;
+        if user != crate::roles::SUPERUSER {
+            sql.identify(env);
+        }
         for (name, value) in wishes {
             sql.set_at_start(env, name, value)?;
         }

@@ -249,12 +249,12 @@ impl Database {
                 other => kernel::session::interrupt_error(other),
             });
         }
-        match login::go_on(&mut login, session, &self.roles)? {
+        let env = self.environment(session);
+        match login::go_on(&mut login, session, (&self.roles, self.activity), &env)? {
             Outcome::Leaves => Ok((Ok(Next::Close), State::Login(login))),
             Outcome::Waits => Ok((Ok(Next::Park), State::Login(login))),
             Outcome::In(wishes) => {
                 session.shared().clear_deadline();
-                let env = self.environment(session);
                 let connection = Connection::new(session, &env, self.activity, wishes.user(), &wishes.settings())?;
                 let mut connection = in_arena(connection, session)?;
                 connection.greet(session, &env);

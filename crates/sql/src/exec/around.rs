@@ -281,7 +281,7 @@ impl Around<'_> {
                 };
                 let found = u32::try_from(args[0].int()).ok().and_then(kernel::session::find);
                 if found.is_some() && !self.is_superuser()? {
-                    // As yet whoever logs in is a superuser.
+                    // Whose session it is, is not known here: only a superuser may end one.
                     let message = match op {
                         Op::CancelBackend => "must be a superuser to cancel superuser query",
                         _ => "must be a superuser to terminate superuser process",

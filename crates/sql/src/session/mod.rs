@@ -21,6 +21,7 @@
 //! | [`prepared`] | plans, statements, portals |
 //! | [`run`] | from a statement's text to a plan, from a plan to rows |
 //! | [`query`], [`extended`] | the two ways to bring statements |
+//! | [`login`] | who wants to come in |
 //! | [`output`] | where answers go |
 //!
 //! Rules
@@ -34,6 +35,7 @@ pub(crate) mod access;
 pub mod current;
 pub mod extended;
 pub(crate) mod identity;
+pub mod login;
 pub mod output;
 pub mod prepared;
 pub mod query;

@@ -1,0 +1,42 @@
+//! What is known of a role when somebody wants to log in as it.
+
+use super::Environment;
+use crate::catalog::privilege::CONNECT;
+use crate::catalog::role::RoleFlag;
+use base::Result;
+
+/// A role that somebody wants to log in as.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoginRole {
+    /// `LOGIN`
+    pub logs_in: bool,
+    /// May do everything.
+    pub is_superuser: bool,
+    /// The verifier of its password.
+    pub password: Option<String>,
+    /// Until when the password is good: microseconds since 2000-01-01.
+    pub valid_until: Option<i64>,
+    /// How many sessions it may have; -1 for any number.
+    pub connection_limit: i32,
+    /// May it connect to the database?
+    pub connects: bool,
+}
+
+impl Environment<'_> {
+    /// The role of that name, as it is committed; none if there is none.
+    ///
+    /// Errors: those of reading the catalog. This may wait.
+    pub fn login_role(&self, name: &str) -> Result<Option<LoginRole>> {
+        let (Some(relations), Some(shared)) = (self.relations(), &self.database.shared) else { return Ok(None) };
+        let definitions = shared.definitions(relations)?;
+        let Some(role) = definitions.role_named(name) else { return Ok(None) };
+        Ok(Some(LoginRole {
+            logs_in: role.has(RoleFlag::Login),
+            is_superuser: role.has(RoleFlag::Superuser),
+            password: role.password.clone(),
+            valid_until: role.valid_until,
+            connection_limit: role.connection_limit,
+            connects: definitions.rights(role.oid, definitions.database_guard(), CONNECT) != 0,
+        }))
+    }
+}
