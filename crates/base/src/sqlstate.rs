@@ -112,7 +112,9 @@ table! {
     IDLE_IN_TRANSACTION_SESSION_TIMEOUT "25P03" "idle_in_transaction_session_timeout" "Idle in a transaction too long.";
     INVALID_SQL_STATEMENT_NAME "26000" "invalid_sql_statement_name" "No prepared statement of that name.";
     DEPENDENT_OBJECTS_STILL_EXIST "2BP01" "dependent_objects_still_exist" "Other objects need the one that is to go.";
+    TRIGGERED_DATA_CHANGE_VIOLATION "27000" "triggered_data_change_violation" "A trigger changed what its statement was about to change.";
     INVALID_TRANSACTION_TERMINATION "2D000" "invalid_transaction_termination" "A transaction cannot be ended here.";
+    FUNCTION_EXECUTED_NO_RETURN "2F005" "function_executed_no_return_statement" "A function came to its end without a result.";
     INVALID_AUTHORIZATION_SPECIFICATION "28000" "invalid_authorization_specification" "No such role, or it may not log in.";
     INVALID_PASSWORD "28P01" "invalid_password" "Wrong password.";
     INVALID_CURSOR_NAME "34000" "invalid_cursor_name" "No cursor or portal of that name.";

@@ -534,6 +534,9 @@ impl Binder<'_> {
         for argument in call.arguments {
             arguments.push(self.expr(&argument.value, scope, inner)?);
         }
+        if let Some(found) = self.routine_called(call, &arguments, at)? {
+            return self.routine_call(call, found, arguments, clause, at);
+        }
         let arguments_named = call.arguments.iter().any(|argument| argument.name.is_some());
         if arguments_named || crate::types::argument::has_defaults(last.text) {
             arguments = self.by_name(call, last.text, arguments, at)?;
@@ -544,14 +547,7 @@ impl Binder<'_> {
             in_catalog && (before.is_empty() || !crate::types::function::by_name(last.text).is_empty() || is_known);
         let callable = match known {
             true => resolve::resolve_function(last.text, &types),
-            false => {
-                let types: Vec<_> = types.iter().map(|&oid| typmod::format_type(Type::plain(oid))).collect();
-                let schema = before.last().map_or("", |name| name.text);
-                let message = format!("function {schema}.{}({}) does not exist", last.text, types.join(", "));
-                Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, message).hint(
-                    "No function matches the given name and argument types. You might need to add explicit type casts.",
-                ))
-            }
+            false => Err(self.not_callable(before.last().map_or("", |name| name.text), last.text, &types)),
         };
         let schema = before.last().map(|name| name.text);
         let is_procedure = |error| self.catalog.no_function(schema, last.text, types.len(), error);

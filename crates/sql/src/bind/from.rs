@@ -12,6 +12,7 @@ use crate::catalog::definition::{RelationKind, TableDef};
 use crate::catalog::privilege::SELECT;
 use crate::parser::ast::{self, Alias, JoinCondition, JoinKind, Name, Operator, TableRef};
 use crate::types::cast::Context;
+use crate::types::op::Op;
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
@@ -243,6 +244,11 @@ impl Binder<'_> {
         };
         let mut columns: Vec<(String, Type)> =
             named.iter().map(|(name, oid)| ((*name).to_owned(), Type::plain(*oid))).collect();
+        if let ExprKind::Call(call) = &bound.kind
+            && call.op == Op::Routine
+        {
+            columns = super::routine::columns(self, call);
+        }
         if columns.is_empty() {
             columns.push((name.clone(), bound.ty));
         }

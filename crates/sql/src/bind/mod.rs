@@ -9,6 +9,7 @@
 //! | `generated` | values of generated columns |
 //! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
+//! | [`routine`] | calls of functions of users |
 //! | [`variable`] | variables of procedures |
 //! | [`view`] | views: their queries in place of their names, and what a new one refers to |
 //! | `updatable` | statements that change rows through views |
@@ -32,6 +33,7 @@ pub mod name;
 pub mod ordered;
 pub mod query;
 mod recursive;
+pub mod routine;
 pub mod same;
 pub mod scope;
 pub mod tree;

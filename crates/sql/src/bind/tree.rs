@@ -129,6 +129,16 @@ pub struct Call {
     pub operator: bool,
 }
 
+impl Call {
+    /// The function's or operator's name, for people.
+    pub fn shown(&self) -> &str {
+        match (self.op, self.arguments.get(1).map(|argument| &argument.kind)) {
+            (Op::Routine, Some(ExprKind::Constant(Constant::Bytes(name)))) => std::str::from_utf8(name).unwrap_or(""),
+            _ => self.name,
+        }
+    }
+}
+
 /// A bound statement with what its parts refer to.
 #[derive(Debug, Default)]
 pub struct Bound {
@@ -158,6 +168,8 @@ pub struct Bound {
     pub searched: Vec<Oid>,
     /// Those that were named with a schema: whether it may be looked into can change while the table does not.
     pub qualified: Vec<Oid>,
+    /// Functions of users that are called, with the versions of their definitions.
+    pub routines: Vec<(Oid, u64)>,
 }
 
 /// A relation.

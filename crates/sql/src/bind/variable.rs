@@ -17,6 +17,8 @@ pub struct Variable {
     pub name: String,
     /// What it stands for.
     pub meaning: Meaning,
+    /// A column of the same name is meant instead of it.
+    pub yields: bool,
 }
 
 /// What a variable stands for.
@@ -82,7 +84,9 @@ impl Binder<'_> {
         if self.variables.is_empty() {
             return self.plain_column(path, scope, at);
         }
+        let yields = self.variables.iter().any(|known| known.yields);
         match (self.plain_column(path, scope, at), self.variable_of(path)) {
+            (Ok(column), Ok(Some(_))) if yields => Ok(column),
             (Ok(_), Ok(Some(_))) => {
                 let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
                 let message = format!("column reference \"{}\" is ambiguous", shown.join("."));

@@ -264,6 +264,17 @@ impl Binder<'_> {
         self.edit((start, end), vec![piece]);
     }
 
+    /// A function of a user was named.
+    pub(super) fn record_routine(&mut self, path: &[Name<'_>], routine: Oid) {
+        if self.record.is_none() {
+            return;
+        }
+        let (Some(first), Some(last)) = (path.first(), path.last()) else { return };
+        if let (Some((start, _)), Some((_, end))) = (self.name_span(first), self.name_span(last)) {
+            self.edit((start, end), vec![Piece::Routine(routine)]);
+        }
+    }
+
     /// A column was named.
     pub(super) fn record_column(&mut self, path: &[Name<'_>], scope: &Scope<'_>, expr: &Expr) {
         if self.record.is_none() {

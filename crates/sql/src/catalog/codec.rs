@@ -237,10 +237,12 @@ impl Parser<'_> {
     }
 }
 
-/// A procedure's definition as bytes.
+/// A function's or a procedure's definition as bytes.
 pub fn routine_image(routine: &RoutineDef) -> Vec<u8> {
     let mut writer = Writer(Vec::with_capacity(256));
     writer.u32(routine.oid.0);
+    writer.u64(routine.version);
+    writer.u8(routine.kind);
     writer.u32(routine.schema.0);
     writer.text(&routine.name);
     writer.u32(routine.owner.0);
@@ -253,15 +255,24 @@ pub fn routine_image(routine: &RoutineDef) -> Vec<u8> {
         writer.bool(parameter.default.is_some());
         writer.text(parameter.default.as_deref().unwrap_or(""));
     });
+    writer.u32(routine.result.0);
+    writer.bool(routine.set);
+    writer.u8(routine.volatility);
+    writer.bool(routine.strict);
+    writer.bool(routine.leakproof);
+    writer.u8(routine.parallel);
+    routine.costs.iter().for_each(|bits| writer.u32(*bits));
     writer.text(&routine.body);
     writer.0
 }
 
-/// The procedure of an image.
+/// The function or procedure of an image.
 pub fn routine(image: &[u8]) -> Result<RoutineDef> {
     let mut parser = Parser(Reader::new(image));
     let routine = RoutineDef {
         oid: parser.oid()?,
+        version: parser.u64()?,
+        kind: parser.u8()?,
         schema: parser.oid()?,
         name: parser.text()?,
         owner: parser.oid()?,
@@ -273,6 +284,13 @@ pub fn routine(image: &[u8]) -> Result<RoutineDef> {
             let default = Some(parser.text()?).filter(|_| has_default);
             Ok(ParameterDef { mode, name, ty, default })
         })?,
+        result: parser.oid()?,
+        set: parser.bool()?,
+        volatility: parser.u8()?,
+        strict: parser.bool()?,
+        leakproof: parser.bool()?,
+        parallel: parser.u8()?,
+        costs: [parser.u32()?, parser.u32()?],
         body: parser.text()?,
     };
     parser.end(routine)
@@ -397,6 +415,10 @@ fn view_image(writer: &mut Writer, view: &ViewDef) {
             writer.u8(b't');
             writer.text(text);
         }
+        Piece::Routine(oid) => {
+            writer.u8(b'f');
+            writer.u32(oid.0);
+        }
         Piece::Relation { oid, alias } => {
             writer.u8(b'r');
             writer.u32(oid.0);
@@ -427,6 +449,7 @@ fn view(parser: &mut Parser<'_>) -> Result<ViewDef> {
         pieces: parser.list(|parser| {
             Ok(match parser.u8()? {
                 b't' => Piece::Text(parser.text()?),
+                b'f' => Piece::Routine(parser.oid()?),
                 b'r' => Piece::Relation { oid: parser.oid()?, alias: optional(parser)? },
                 b'c' => Piece::Column { oid: parser.oid()?, column: parser.u16()?, label: optional(parser)? },
                 _ => return Err(damaged()),

@@ -326,9 +326,16 @@ impl<'c> Catalog<'c> {
             Oid::REGPROC | Oid::REGPROCEDURE => {
                 let name = in_catalog(&parts);
                 let rows = name.as_deref().map_or(&[][..], function::by_name);
-                match rows {
-                    [only] => Ok(only.oid),
-                    [] => Err(missing("function", sqlstate::UNDEFINED_FUNCTION)),
+                let (schema, own) = match parts.as_slice() {
+                    [name] => (None, name.as_str()),
+                    [schema, name] => (Some(schema.as_str()), name.as_str()),
+                    _ => (None, ""),
+                };
+                let routines = self.routines_named(schema, own);
+                match (rows, routines.as_slice()) {
+                    ([only], []) => Ok(only.oid),
+                    ([], [only]) => Ok(only.oid),
+                    ([], []) => Err(missing("function", sqlstate::UNDEFINED_FUNCTION)),
                     _ => {
                         let message = format!("more than one function named \"{text}\"");
                         Err(Error::statement(sqlstate::AMBIGUOUS_FUNCTION, message))
@@ -377,7 +384,10 @@ impl<'c> Catalog<'c> {
         if oid.is_none() {
             return "-".to_owned();
         }
+        let routine = || self.definitions.routine(oid);
         let name = match ty {
+            Oid::REGPROC if routine().is_some() => routine().map(|routine| quoted_identifier(&routine.name)),
+            Oid::REGPROCEDURE if routine().is_some() => routine().map(|routine| routine.shown()),
             Oid::REGCLASS => self.relation_name(oid),
             Oid::REGTYPE => table::by_oid(oid).map(|_| typmod::format_type(Type::plain(oid))),
             Oid::REGPROC => function::by_oid(oid).map(|row| row.name.to_owned()),

@@ -1,17 +1,22 @@
-//! What the server knows of a procedure of a user.
+//! What the server knows of a function or a procedure of a user.
 
 use super::Catalog;
+use crate::types::function::Volatility;
 use crate::types::op::Op;
 use crate::types::{Oid, Type, function, typmod};
 use base::settings::quoted_identifier;
 use base::{Error, sqlstate};
 use std::sync::Arc;
 
-/// A procedure.
+/// A function or a procedure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoutineDef {
     /// Its number.
     pub oid: Oid,
+    /// The version of the definition: each change gives it another one.
+    pub version: u64,
+    /// As in `pg_proc.prokind`: `f`, `p`.
+    pub kind: u8,
     /// The schema it is in.
     pub schema: Oid,
     /// Its name.
@@ -22,6 +27,20 @@ pub struct RoutineDef {
     pub language: String,
     /// Its parameters.
     pub parameters: Vec<ParameterDef>,
+    /// The type of its result, or of each row of it; `record` if that has several columns, `void` if there is none.
+    pub result: Oid,
+    /// It gives a set.
+    pub set: bool,
+    /// As in `pg_proc.provolatile`.
+    pub volatility: u8,
+    /// It is null if an argument is.
+    pub strict: bool,
+    /// As in `pg_proc`.
+    pub leakproof: bool,
+    /// As in `pg_proc.proparallel`.
+    pub parallel: u8,
+    /// The bits of `pg_proc.procost` and `pg_proc.prorows`.
+    pub costs: [u32; 2],
     /// Its body.
     pub body: String,
 }
@@ -29,7 +48,7 @@ pub struct RoutineDef {
 /// A parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParameterDef {
-    /// As in `pg_proc.proargmodes`: `i`, `o`, `b`.
+    /// As in `pg_proc.proargmodes`: `i`, `o`, `b`, `t`.
     pub mode: u8,
     /// Its name; empty if it has none.
     pub name: String,
@@ -42,19 +61,49 @@ pub struct ParameterDef {
 impl RoutineDef {
     /// The types that tell it from others of its name: those of what goes in.
     pub fn inputs(&self) -> Vec<Oid> {
-        let inputs = self.parameters.iter().filter(|parameter| parameter.mode != b'o');
-        inputs.map(|parameter| parameter.ty.oid).collect()
+        self.input_parameters().map(|parameter| parameter.ty.oid).collect()
     }
 
-    /// What it is, as messages say it.
+    /// The parameters whose values go in.
+    pub fn input_parameters(&self) -> impl Iterator<Item = &ParameterDef> + Clone {
+        self.parameters.iter().filter(|parameter| parameter.is_input())
+    }
+
+    /// The parameters whose values come out.
+    pub fn output_parameters(&self) -> impl Iterator<Item = &ParameterDef> + Clone {
+        self.parameters.iter().filter(|parameter| parameter.mode != b'i')
+    }
+
+    /// Is it a function, or a procedure?
+    pub fn is_function(&self) -> bool {
+        self.kind == b'f'
+    }
+
+    /// What errors call its kind.
     pub fn word(&self) -> &'static str {
-        "procedure"
+        if self.is_function() { "function" } else { "procedure" }
+    }
+
+    /// When its result may change.
+    pub fn volatility(&self) -> Volatility {
+        match self.volatility {
+            b'i' => Volatility::Immutable,
+            b's' => Volatility::Stable,
+            _ => Volatility::Volatile,
+        }
     }
 
     /// How errors call it: `name(integer,text)`.
     pub fn shown(&self) -> String {
         let types: Vec<String> = self.inputs().into_iter().map(|oid| typmod::format_type(Type::plain(oid))).collect();
         format!("{}({})", self.name, types.join(","))
+    }
+}
+
+impl ParameterDef {
+    /// Does its value go in?
+    pub fn is_input(&self) -> bool {
+        matches!(self.mode, b'i' | b'b')
     }
 }
 
@@ -65,16 +114,18 @@ impl Catalog<'_> {
         let shown = |ty: Type| typmod::format_type(Type::plain(ty.oid));
         if let Some(routine) = self.definitions.routines().find(|routine| routine.oid == oid) {
             if op == Op::FunctionResult {
-                return None;
+                return routine.is_function().then(|| result_of(routine));
             }
             let parameters: Vec<String> = routine
                 .parameters
                 .iter()
+                .filter(|parameter| parameter.mode != b't')
                 .map(|parameter| {
                     // Of a procedure every mode is said.
                     let mode = match parameter.mode {
                         b'o' => "OUT ",
                         b'b' => "INOUT ",
+                        _ if routine.is_function() => "",
                         _ => "IN ",
                     };
                     let name = match parameter.name.as_str() {
@@ -103,6 +154,54 @@ impl Catalog<'_> {
         })
     }
 
+    /// `pg_get_functiondef`; none if no user made it.
+    pub fn routine_definition(&self, oid: Oid) -> Option<String> {
+        let routine = self.routine(oid)?;
+        let schema = self.schema_name(routine.schema).unwrap_or_default();
+        let arguments = self.signature(oid, Op::FunctionArguments).unwrap_or_default();
+        let kind = routine.word().to_uppercase();
+        let name = format!("{}.{}", quoted_identifier(&schema), quoted_identifier(&routine.name));
+        let mut text = format!("CREATE OR REPLACE {kind} {name}({arguments})\n");
+        if routine.is_function() {
+            text.push_str(&format!(" RETURNS {}\n", result_of(&routine)));
+        }
+        text.push_str(&format!(" LANGUAGE {}\n", quoted_identifier(&routine.language)));
+        let [cost, rows] = routine.costs.map(f32::from_bits);
+        let mut said: Vec<String> = Vec::new();
+        match routine.volatility {
+            b'i' => said.push("IMMUTABLE".to_owned()),
+            b's' => said.push("STABLE".to_owned()),
+            _ => {}
+        }
+        match routine.parallel {
+            b's' => said.push("PARALLEL SAFE".to_owned()),
+            b'r' => said.push("PARALLEL RESTRICTED".to_owned()),
+            _ => {}
+        }
+        if routine.strict {
+            said.push("STRICT".to_owned());
+        }
+        if routine.leakproof {
+            said.push("LEAKPROOF".to_owned());
+        }
+        if cost != 100.0 {
+            said.push(format!("COST {cost}"));
+        }
+        if routine.set && rows != 1000.0 {
+            said.push(format!("ROWS {rows}"));
+        }
+        if !said.is_empty() {
+            text.push_str(&format!(" {}\n", said.join(" ")));
+        }
+        // What quotes the body is not in it.
+        let mut quote = routine.word().to_owned();
+        while routine.body.contains(&format!("${quote}")) {
+            quote.push('x');
+        }
+        text.push_str(&format!("AS ${quote}${}${quote}$\n", routine.body));
+        Some(text)
+    }
+
     /// What a call of a function hears that failed with an error: a procedure is none, whatever its arguments.
     #[cold]
     pub fn no_function(&self, schema: Option<&str>, name: &str, arguments: usize, error: Error) -> Error {
@@ -110,7 +209,7 @@ impl Catalog<'_> {
             return error;
         }
         let found = self.routines_named(schema, name);
-        match found.iter().find(|routine| routine.inputs().len() == arguments) {
+        match found.iter().find(|routine| !routine.is_function() && routine.inputs().len() == arguments) {
             Some(routine) => {
                 let message = format!("{} is a procedure", routine.shown());
                 Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).hint("To call a procedure, use CALL.")
@@ -119,12 +218,17 @@ impl Catalog<'_> {
         }
     }
 
-    /// The procedure of that number.
+    /// The function or procedure of that number.
     pub fn routine(&self, oid: Oid) -> Option<Arc<RoutineDef>> {
         self.definitions.routine(oid).cloned()
     }
 
-    /// The procedures of a name, with a schema or without: those of the path's first schemas first.
+    /// Is it found by its name without a schema?
+    pub fn sees_routine(&self, routine: &RoutineDef) -> bool {
+        self.routines_named(None, &routine.name).iter().any(|known| known.oid == routine.oid)
+    }
+
+    /// The functions and procedures of a name, with a schema or without: those of the path's first schemas first.
     pub fn routines_named(&self, schema: Option<&str>, name: &str) -> Vec<Arc<RoutineDef>> {
         let schemas = match schema {
             Some(schema) => self.schema(schema).into_iter().collect(),
@@ -140,5 +244,21 @@ impl Catalog<'_> {
             }
         }
         found
+    }
+}
+
+/// `pg_get_function_result`
+fn result_of(routine: &RoutineDef) -> String {
+    let shown = |oid: Oid| typmod::format_type(Type::plain(oid));
+    let columns: Vec<String> = routine
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.mode == b't')
+        .map(|parameter| format!("{} {}", quoted_identifier(&parameter.name), shown(parameter.ty.oid)))
+        .collect();
+    match (columns.is_empty(), routine.set) {
+        (false, _) => format!("TABLE({})", columns.join(", ")),
+        (true, true) => format!("SETOF {}", shown(routine.result)),
+        (true, false) => shown(routine.result),
     }
 }

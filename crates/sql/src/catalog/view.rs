@@ -50,6 +50,8 @@ pub enum Piece {
         /// The name of the result, where it is the column's.
         label: Option<String>,
     },
+    /// The name of a function of a user, by its number.
+    Routine(Oid),
 }
 
 impl ViewDef {
@@ -76,6 +78,17 @@ impl ViewDef {
                         text.push_str(&format!(" AS {}", quoted_identifier(alias)));
                     }
                 }
+                Piece::Routine(oid) => {
+                    let Some(routine) = catalog.routine(*oid) else {
+                        text.push_str(&format!("pg_catalog.\"function {} is gone\"", oid.0));
+                        continue;
+                    };
+                    if full || !catalog.sees_routine(&routine) {
+                        let schema = catalog.schema_name(routine.schema).unwrap_or_default();
+                        text.push_str(&format!("{}.", quoted_identifier(&schema)));
+                    }
+                    text.push_str(&quoted_identifier(&routine.name));
+                }
                 Piece::Column { oid, column, label } => {
                     let table = catalog.table_by_oid(*oid).ok().flatten();
                     let name = table.as_deref().and_then(|table| table.columns.get(usize::from(*column)));
@@ -100,6 +113,11 @@ impl ViewDef {
         named || column.is_some_and(|column| self.fixes(relation, column))
     }
 
+    /// Does the query call a function?
+    pub fn calls(&self, routine: Oid) -> bool {
+        self.pieces.contains(&Piece::Routine(routine))
+    }
+
     /// Must the column keep its name?
     pub fn fixes(&self, relation: Oid, column: usize) -> bool {
         self.fixed.iter().any(|(oid, fixed)| *oid == relation && usize::from(*fixed) == column)
@@ -109,7 +127,7 @@ impl ViewDef {
     pub fn relations(&self) -> BTreeSet<Oid> {
         let named = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Relation { oid, .. } => Some(*oid),
-            Piece::Text(_) | Piece::Column { .. } => None,
+            Piece::Text(_) | Piece::Column { .. } | Piece::Routine(_) => None,
         });
         named.collect()
     }
@@ -118,7 +136,7 @@ impl ViewDef {
     pub fn columns(&self) -> BTreeSet<(Oid, u16)> {
         let named = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Column { oid, column, .. } => Some((*oid, *column)),
-            Piece::Text(_) | Piece::Relation { .. } => None,
+            Piece::Text(_) | Piece::Relation { .. } | Piece::Routine(_) => None,
         });
         named.chain(self.fixed.iter().copied()).collect()
     }

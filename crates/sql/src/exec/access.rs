@@ -26,6 +26,8 @@ pub struct Tables<'t> {
     pub pairs: &'t mut dyn CommandPairs,
     /// How long to wait for a lock (`lock_timeout`); zero is for ever.
     pub lock_timeout_ns: Nanos,
+    /// The number that what is done at the statement's end has: above that of anything that functions have done in between.
+    pub later: u32,
 }
 
 impl Tables<'_> {
@@ -50,9 +52,9 @@ impl Tables<'_> {
         Writer { snapshot: &self.snapshot, isolation: self.isolation, pairs: &mut *self.pairs, deadline }
     }
 
-    /// The same snapshot behind this statement: it sees what the statement has done.
+    /// The same snapshot behind this statement: it sees what the statement has done, and functions in it.
     pub fn after(&self) -> Snapshot {
         let own = self.relations.storage().transactions.current_xid().unwrap_or(Xid(0));
-        self.snapshot.at_command(own, self.command() + 1)
+        self.snapshot.at_command(own, self.later)
     }
 }

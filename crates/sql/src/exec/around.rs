@@ -71,6 +71,8 @@ pub struct Around<'r> {
     pub locks: Cell<bool>,
     /// Calls of `set_config`.
     pub requests: RefCell<Vec<SettingRequest>>,
+    /// Who calls functions of users; none where the plan calls none.
+    pub caller: Option<&'r dyn super::routine::Caller>,
 }
 
 impl Around<'_> {
@@ -185,7 +187,14 @@ impl Around<'_> {
                 }
             }
             Op::TypeIsVisible => table::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
-            Op::FunctionIsVisible => crate::types::function::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
+            Op::FunctionIsVisible => {
+                let catalog = self.catalog.get()?;
+                match (catalog.routine(oid(0)), crate::types::function::by_oid(oid(0))) {
+                    (Some(routine), _) => Datum::Bool(catalog.sees_routine(&routine)),
+                    (None, Some(_)) => Datum::Bool(true),
+                    (None, None) => Datum::Null,
+                }
+            }
             Op::RoleName => match self.catalog.get()?.definitions.role(oid(0)) {
                 Some(role) => return text(&role.name),
                 None => return text(&format!("unknown (OID={})", oid(0))),
@@ -261,6 +270,12 @@ impl Around<'_> {
             | Op::AdvisoryUnlock
             | Op::AdvisoryUnlockShared
             | Op::AdvisoryUnlockAll => self.advisory(op, args)?,
+            // Every body is kept as a text.
+            Op::FunctionBody => Datum::Null,
+            Op::FunctionDefinition => match self.catalog.get()?.routine_definition(oid(0)) {
+                Some(shown) => return text(&shown),
+                None => Datum::Null,
+            },
             Op::FunctionArguments | Op::FunctionIdentity | Op::FunctionResult => {
                 match self.catalog.get()?.signature(oid(0), op) {
                     Some(shown) => return text(&shown),

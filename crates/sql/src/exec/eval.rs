@@ -389,7 +389,7 @@ impl Exec<'_> {
     }
 
     /// Takes a result that may borrow from the stack's values or the arena.
-    fn push_result(&mut self, start: usize) -> Result<()> {
+    pub(super) fn push_result(&mut self, start: usize) -> Result<()> {
         self.stack.truncate(start);
         let value = Memory::to_scratch(&mut self.memory.scratch, Datum::Bytes(&self.spare))?;
         self.stack.push(value);
@@ -405,6 +405,9 @@ impl Exec<'_> {
             return Ok(());
         }
         let op = number::op(op).ok_or_else(|| broken("an unknown operation"))?;
+        if op == Op::Routine {
+            return self.call_routine(start);
+        }
         let result = {
             let arguments: Vec<Datum<'_>> = self.stack[start..].iter().map(|value| self.memory.datum(*value)).collect();
             match self.around.external(op, &arguments, &self.arena)? {

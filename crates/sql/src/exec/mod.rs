@@ -10,6 +10,7 @@
 //! | [`value`] | values and where their bytes are |
 //! | [`eval`] | programs |
 //! | [`access`] | what stored tables are read and written with |
+//! | [`routine`] | calls of functions of users |
 //! | [`around`], `advisory`, [`sequence`], `privilege` | session, catalog, time; advisory locks; values of sequences; privileges |
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
@@ -36,6 +37,7 @@ pub mod modify;
 mod privilege;
 pub mod recursive;
 pub mod reference;
+pub mod routine;
 pub mod scan;
 pub mod sequence;
 pub mod series;

@@ -117,6 +117,20 @@ impl Exec<'_> {
                         break;
                     }
                     let row = rows.row(rows.at);
+                    if record.outputs != 0 {
+                        let outputs = self.plan.bytes.list(At(record.outputs));
+                        for (register, value) in outputs.iter().zip(row) {
+                            self.set(register, *value);
+                        }
+                        rows.at += 1;
+                        let at = rows.at as i64;
+                        self.set(record.ordinal, Value::Int(at));
+                        if self.holds(record.filter)? {
+                            self.put(node, State::Function(state));
+                            return Ok(true);
+                        }
+                        continue;
+                    }
                     self.set(record.output, row[0]);
                     if let Some(second) = row.get(1) {
                         self.set(record.second, *second);

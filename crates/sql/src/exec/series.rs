@@ -55,6 +55,9 @@ impl Exec<'_> {
         let Some(op) = number::op(record.op as u16) else {
             return Err(Error::unsupported("this set-returning function is not supported"));
         };
+        if op == Op::Routine {
+            return self.routine_rows(record, args).map(Some);
+        }
         // Without a delimiter each character is a row of its own, so a null is no end there.
         if op != Op::StringToTable && args.iter().any(|argument| argument.is_null()) {
             return Ok(None);

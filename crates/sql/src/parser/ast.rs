@@ -15,12 +15,17 @@
 mod alter;
 mod comment;
 mod copy;
+mod table;
 mod view;
 
-pub use super::routine::{CreateProcedure, DoBlock, ProcedureName, ProcedureParameter};
+pub use super::routine::{
+    AlterRoutine, CreateRoutine, DoBlock, Returns, RoutineAction, RoutineBody, RoutineKind, RoutineName,
+    RoutineParameter,
+};
 pub use alter::{AlterAction, AlterSequence, SequenceOptions};
 pub use comment::CommentOn;
 pub use copy::{Copy, CopyOption};
+pub use table::CreateTable;
 pub use view::{CheckOption, CreateView};
 
 /// A name as it was written: folded, unquoted, cut to length.
@@ -848,12 +853,16 @@ pub enum Utility<'a> {
     },
     /// `CLOSE name`; `None` for all.
     Close(Option<Name<'a>>),
-    /// `CREATE PROCEDURE`
-    CreateProcedure(&'a CreateProcedure<'a>),
-    /// `DROP PROCEDURE`
-    DropProcedure {
-        /// The procedures.
-        procedures: &'a [ProcedureName<'a>],
+    /// `CREATE FUNCTION`, `CREATE PROCEDURE`
+    CreateRoutine(&'a CreateRoutine<'a>),
+    /// `ALTER FUNCTION`, `ALTER PROCEDURE`
+    AlterRoutine(&'a AlterRoutine<'a>),
+    /// `DROP FUNCTION`, `DROP PROCEDURE`
+    DropRoutine {
+        /// What is said of them.
+        kind: RoutineKind,
+        /// Their names.
+        routines: &'a [RoutineName<'a>],
         /// `IF EXISTS`
         if_exists: bool,
     },
@@ -1048,29 +1057,6 @@ pub enum ObjectKind {
     Schema,
     View,
     Sequence,
-}
-
-/// `CREATE TABLE`
-#[derive(Clone, Copy, Debug)]
-pub struct CreateTable<'a> {
-    /// Its name.
-    pub path: Path<'a>,
-    /// `IF NOT EXISTS`
-    pub if_not_exists: bool,
-    /// `TEMPORARY`
-    pub temporary: bool,
-    /// `UNLOGGED`
-    pub unlogged: bool,
-    /// Its columns.
-    pub columns: &'a [ColumnDefinition<'a>],
-    /// Its constraints.
-    pub constraints: &'a [TableConstraint<'a>],
-    /// `WITH (…)`
-    pub options: &'a [StorageOption<'a>],
-    /// `AS query`
-    pub source: Option<TableSource<'a>>,
-    /// `TABLESPACE`
-    pub tablespace: Option<Name<'a>>,
 }
 
 /// The query of `CREATE TABLE … AS`.

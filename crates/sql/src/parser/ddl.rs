@@ -34,8 +34,8 @@ impl<'t, 'a> Parser<'t, 'a> {
             "or" => {
                 self.next()?;
                 self.expect(kw!("replace"))?;
-                if self.is(kw!("procedure"))? {
-                    return self.create_procedure(true);
+                if self.is(kw!("procedure"))? || self.is(kw!("function"))? {
+                    return self.create_routine(true);
                 }
                 let temporary = self.eat(kw!("temporary"))? || self.eat(kw!("temp"))?;
                 if self.is(kw!("view"))? || self.is(kw!("recursive"))? {
@@ -45,12 +45,12 @@ impl<'t, 'a> Parser<'t, 'a> {
                 let words = format!("CREATE OR REPLACE {}", word.to_uppercase());
                 self.unsupported_statement(words.trim_end())
             }
-            "procedure" => self.create_procedure(false),
+            "procedure" | "function" => self.create_routine(false),
             "role" | "user" | "group" => self.create_role(),
-            "function" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate"
-            | "operator" | "rule" | "cast" | "collation" | "conversion" | "event" | "foreign" | "language"
-            | "policy" | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text"
-            | "transform" | "access" | "constraint" | "trusted" | "procedural" | "default" => {
+            "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator"
+            | "rule" | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy"
+            | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
+            | "access" | "constraint" | "trusted" | "procedural" | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -473,8 +473,8 @@ impl<'t, 'a> Parser<'t, 'a> {
     pub(super) fn drop_object(&mut self) -> Result<Utility<'a>> {
         self.next()?;
         let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
-        if word == "procedure" {
-            return self.drop_procedure();
+        if matches!(word, "procedure" | "function" | "routine") {
+            return self.drop_routine();
         }
         let kind = match word {
             "table" => ObjectKind::Table,
@@ -483,10 +483,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             "view" => ObjectKind::View,
             "sequence" => ObjectKind::Sequence,
             "role" | "user" | "group" => return self.drop_role(),
-            "function" | "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate"
-            | "operator" | "rule" | "cast" | "collation" | "owned" | "conversion" | "event" | "foreign"
-            | "language" | "policy" | "publication" | "routine" | "server" | "statistics" | "subscription"
-            | "tablespace" | "text" | "transform" | "access" => {
+            "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator"
+            | "rule" | "cast" | "collation" | "owned" | "conversion" | "event" | "foreign" | "language" | "policy"
+            | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
+            | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }
@@ -525,7 +525,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             let word = self.peek()?.keyword.map_or("", |keyword| keyword.row().word);
             return match word {
                 "role" | "user" | "group" => self.alter_role(),
-                "procedure" | "function" | "routine" => self.alter_routine(),
+                "function" | "procedure" | "routine" => self.alter_routine(),
                 "database" | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate"
                 | "collation" | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy"
                 | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"

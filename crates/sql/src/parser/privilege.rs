@@ -1,6 +1,6 @@
 //! `GRANT` and `REVOKE` of privileges. What begins alike and is about roles is in [`role`](super::role).
 
-use super::ast::{Name, Path, ProcedureName, Utility};
+use super::ast::{Name, Path, RoutineName, Utility};
 use super::cursor::{Parser, kw};
 use super::role::RoleName;
 use crate::lexer::TokenKind;
@@ -27,7 +27,7 @@ pub enum GrantObjects<'a> {
     /// `DATABASE`
     Databases(&'a [Name<'a>]),
     /// `FUNCTION`, `PROCEDURE`, `ROUTINE`: that word, and which.
-    Routines(&'static str, &'a [ProcedureName<'a>]),
+    Routines(&'static str, &'a [RoutineName<'a>]),
     /// `ALL TABLES IN SCHEMA`
     AllTables(&'a [Name<'a>]),
     /// `ALL SEQUENCES IN SCHEMA`

@@ -2,7 +2,7 @@
 //!
 //! The words of most options are no keywords: they are read as names, and one that is not known is an error of its own, as in PostgreSQL.
 
-use super::ast::{Name, ProcedureName, Utility};
+use super::ast::{Name, RoutineName, Utility};
 use super::cursor::{Parser, kw};
 use crate::catalog::role::RoleFlag;
 use crate::lexer::TokenKind;
@@ -114,7 +114,7 @@ pub enum OwnerStatement<'a> {
     /// `ALTER PROCEDURE … OWNER TO` and its like.
     Routine {
         /// The routine.
-        routine: ProcedureName<'a>,
+        routine: RoutineName<'a>,
         /// What it was called: `procedure`, `function`, `routine`.
         word: &'static str,
         /// Who gets it.
@@ -189,21 +189,6 @@ impl<'t, 'a> Parser<'t, 'a> {
         let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
         let names = self.role_names()?;
         Ok(Utility::Role(self.bump.alloc(RoleStatement::Drop { names, if_exists })))
-    }
-
-    /// After `ALTER`: of a procedure or function, who owns it.
-    pub(super) fn alter_routine(&mut self) -> Result<Utility<'a>> {
-        let word = match self.next()?.keyword.map_or("", |keyword| keyword.row().word) {
-            "function" => "function",
-            "procedure" => "procedure",
-            _ => "routine",
-        };
-        let routine = self.routine_name()?;
-        if !self.eat_all([kw!("owner"), kw!("to")])? {
-            return self.unsupported_statement("ALTER of a function or procedure of this kind");
-        }
-        let owner = self.role_name()?;
-        Ok(Utility::Owner(self.bump.alloc(OwnerStatement::Routine { routine, word, owner })))
     }
 
     /// `REASSIGN OWNED`

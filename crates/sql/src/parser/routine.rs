@@ -1,29 +1,135 @@
-//! Procedures: `CREATE PROCEDURE`, `DROP PROCEDURE`, `CALL`, `DO`.
+//! Functions and procedures: `CREATE FUNCTION`, `ALTER FUNCTION`, `DROP FUNCTION`, the same of procedures, `CALL`, `DO`.
 
 use super::ast::{ExprKind, Name, Path, TypeName, Utility};
 use super::cursor::{Parser, kw};
+use super::role::OwnerStatement;
 use crate::lexer::TokenKind;
 use base::{Error, Result, sqlstate};
 
-/// `CREATE PROCEDURE`
+/// What is created, changed or dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoutineKind {
+    /// `FUNCTION`
+    Function,
+    /// `PROCEDURE`
+    Procedure,
+    /// `ROUTINE`: any of them.
+    Any,
+}
+
+impl RoutineKind {
+    /// The kind of that word.
+    pub fn of(word: &str) -> RoutineKind {
+        match word {
+            "function" => RoutineKind::Function,
+            "procedure" => RoutineKind::Procedure,
+            _ => RoutineKind::Any,
+        }
+    }
+
+    /// The words of the statement that changes one.
+    pub fn alter_words(self) -> &'static str {
+        match self {
+            RoutineKind::Function => "ALTER FUNCTION",
+            RoutineKind::Procedure => "ALTER PROCEDURE",
+            RoutineKind::Any => "ALTER ROUTINE",
+        }
+    }
+
+    /// What messages call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            RoutineKind::Function => "function",
+            RoutineKind::Procedure => "procedure",
+            RoutineKind::Any => "routine",
+        }
+    }
+}
+
+/// `RETURNS`
 #[derive(Clone, Copy, Debug)]
-pub struct CreateProcedure<'a> {
+pub enum Returns<'a> {
+    /// A value.
+    Value(TypeName<'a>),
+    /// `SETOF`
+    Set(TypeName<'a>),
+    /// `TABLE`: its columns are parameters.
+    Table,
+}
+
+/// What `CREATE FUNCTION` and `ALTER FUNCTION` say of a function.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Attributes {
+    /// `IMMUTABLE`, `STABLE`, `VOLATILE`, as in `pg_proc.provolatile`.
+    pub volatility: Option<u8>,
+    /// `STRICT`
+    pub strict: Option<bool>,
+    /// `LEAKPROOF`
+    pub leakproof: Option<bool>,
+    /// `PARALLEL`, as in `pg_proc.proparallel`.
+    pub parallel: Option<u8>,
+    /// `COST`
+    pub cost: Option<f64>,
+    /// `ROWS`
+    pub rows: Option<f64>,
+}
+
+/// `CREATE FUNCTION`, `CREATE PROCEDURE`
+#[derive(Clone, Copy, Debug)]
+pub struct CreateRoutine<'a> {
+    /// Which of them.
+    pub kind: RoutineKind,
     /// Its name.
     pub path: Path<'a>,
     /// `OR REPLACE`
     pub replace: bool,
-    /// Its parameters.
-    pub parameters: &'a [ProcedureParameter<'a>],
+    /// Its parameters, columns of `RETURNS TABLE` included.
+    pub parameters: &'a [RoutineParameter<'a>],
+    /// `RETURNS`
+    pub returns: Option<Returns<'a>>,
+    /// What else is said of a function.
+    pub attributes: Attributes,
     /// `LANGUAGE`
     pub language: Option<&'a str>,
-    /// `AS`
-    pub body: &'a str,
+    /// `AS`, or the expression of `RETURN`.
+    pub body: RoutineBody<'a>,
 }
 
-/// A parameter of a procedure.
+/// A body.
 #[derive(Clone, Copy, Debug)]
-pub struct ProcedureParameter<'a> {
-    /// `i` for `IN`, `o` for `OUT`, `b` for `INOUT`.
+pub enum RoutineBody<'a> {
+    /// `AS`
+    Text(&'a str),
+    /// `RETURN`
+    Expression(&'a str),
+}
+
+/// `ALTER FUNCTION`, `ALTER PROCEDURE`
+#[derive(Clone, Copy, Debug)]
+pub struct AlterRoutine<'a> {
+    /// Which of them.
+    pub kind: RoutineKind,
+    /// Its name.
+    pub name: RoutineName<'a>,
+    /// What is done.
+    pub action: RoutineAction<'a>,
+}
+
+/// A change of `ALTER FUNCTION`.
+#[derive(Clone, Copy, Debug)]
+pub enum RoutineAction<'a> {
+    /// `RENAME TO`
+    Rename(Name<'a>),
+    /// `SET SCHEMA`
+    Schema(Name<'a>),
+    /// What is said of it.
+    Attributes(Attributes),
+}
+
+/// A parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct RoutineParameter<'a> {
+    /// `i` for `IN`, `o` for `OUT`, `b` for `INOUT`, `t` for a column of `TABLE`.
     pub mode: u8,
     /// Its name.
     pub name: Option<Name<'a>>,
@@ -33,9 +139,9 @@ pub struct ProcedureParameter<'a> {
     pub default: Option<&'a str>,
 }
 
-/// A procedure's name, with the types of its parameters if they were given.
+/// A routine's name, with the types of its parameters if they were given.
 #[derive(Clone, Copy, Debug)]
-pub struct ProcedureName<'a> {
+pub struct RoutineName<'a> {
     /// Its name.
     pub path: Path<'a>,
     /// The types.
@@ -60,56 +166,69 @@ impl<'t, 'a> Parser<'t, 'a> {
         })
     }
 
-    /// `CREATE PROCEDURE …`, from that word on.
-    pub(super) fn create_procedure(&mut self, replace: bool) -> Result<Utility<'a>> {
-        self.next()?;
+    fn routine_kind(&mut self) -> Result<RoutineKind> {
+        Ok(match self.next()?.keyword.map_or("", |keyword| keyword.row().word) {
+            "procedure" => RoutineKind::Procedure,
+            "function" => RoutineKind::Function,
+            _ => RoutineKind::Any,
+        })
+    }
+
+    /// `CREATE FUNCTION …`, `CREATE PROCEDURE …`, from that word on.
+    pub(super) fn create_routine(&mut self, replace: bool) -> Result<Utility<'a>> {
+        let kind = self.routine_kind()?;
+        let is_function = kind == RoutineKind::Function;
         let path = self.path()?;
         self.expect_kind(TokenKind::ParenOpen)?;
         let mut parameters = Vec::new();
         if !self.eat_kind(TokenKind::ParenClose)? {
             loop {
-                parameters.push(self.procedure_parameter()?);
+                parameters.push(self.routine_parameter()?);
                 if !self.eat_kind(TokenKind::Comma)? {
                     break;
                 }
             }
             self.expect_kind(TokenKind::ParenClose)?;
         }
+        let returns = match is_function && self.word()? == "returns" {
+            true => Some(self.returns(&mut parameters)?),
+            false => None,
+        };
         let (mut language, mut body) = (None, None);
+        let mut attributes = Attributes::default();
         while !self.is_kind(TokenKind::End)? {
             let at = self.at()?;
-            let twice = |is: bool, parser: &Self| match is {
-                true => Err(Error::statement(sqlstate::SYNTAX_ERROR, "conflicting or redundant options")
-                    .at(crate::lexer::position(parser.text(), at as usize))),
-                false => Ok(()),
-            };
             match self.word()?.as_str() {
                 "language" => {
                     self.next()?;
-                    twice(language.is_some(), self)?;
+                    self.once(language.is_some(), at)?;
                     language = Some(self.language()?);
                 }
                 "as" => {
                     self.next()?;
-                    twice(body.is_some(), self)?;
-                    body = Some(self.string()?);
+                    self.once(body.is_some(), at)?;
+                    body = Some(RoutineBody::Text(self.string()?));
                     if self.is_kind(TokenKind::Comma)? {
-                        return self.unsupported_statement("CREATE PROCEDURE in C");
+                        return self.unsupported_statement("a function in C");
                     }
                 }
+                "return" if is_function => {
+                    self.next()?;
+                    self.once(body.is_some(), at)?;
+                    let from = self.at()? as usize;
+                    self.expr()?;
+                    let text = self.text().get(from..self.last_end() as usize).unwrap_or("");
+                    body = Some(RoutineBody::Expression(self.keep(text)));
+                }
+                "begin" | "return" => return self.unsupported_statement("a body of this kind"),
                 "security" if self.is_at(1, kw!("invoker"))? => {
                     self.next()?;
                     self.next()?;
                 }
-                "security" | "external" | "set" | "transform" | "begin" | "return" => {
-                    return self.unsupported_statement("CREATE PROCEDURE with this option");
+                "security" | "external" | "set" | "transform" => {
+                    return self.unsupported_statement("a routine with this option");
                 }
-                "immutable" | "stable" | "volatile" | "strict" | "cost" | "rows" | "window" | "leakproof"
-                | "called" | "returns" | "parallel" | "support" => {
-                    let message = "invalid attribute in procedure definition";
-                    return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message)
-                        .at(crate::lexer::position(self.text(), at as usize)));
-                }
+                _ if self.attribute(&mut attributes, is_function)? => {}
                 _ => return Err(self.unexpected()),
             }
         }
@@ -117,8 +236,137 @@ impl<'t, 'a> Parser<'t, 'a> {
             return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, "no function body specified"));
         };
         let parameters = self.keep_all(&parameters);
-        let create = CreateProcedure { path, replace, parameters, language, body };
-        Ok(Utility::CreateProcedure(self.bump.alloc(create)))
+        let create = CreateRoutine { kind, path, replace, parameters, returns, attributes, language, body };
+        Ok(Utility::CreateRoutine(self.bump.alloc(create)))
+    }
+
+    /// Refuses what was said already.
+    fn once(&self, is_said: bool, at: u32) -> Result<()> {
+        match is_said {
+            true => Err(Error::statement(sqlstate::SYNTAX_ERROR, "conflicting or redundant options")
+                .at(crate::lexer::position(self.text(), at as usize))),
+            false => Ok(()),
+        }
+    }
+
+    /// `RETURNS …`
+    fn returns(&mut self, parameters: &mut Vec<RoutineParameter<'a>>) -> Result<Returns<'a>> {
+        self.next()?;
+        if self.eat(kw!("setof"))? {
+            return Ok(Returns::Set(self.returned_type()?));
+        }
+        if !self.is(kw!("table"))? {
+            return Ok(Returns::Value(self.returned_type()?));
+        }
+        self.next()?;
+        self.expect_kind(TokenKind::ParenOpen)?;
+        loop {
+            let name = Some(self.name()?);
+            let ty = self.type_name()?;
+            parameters.push(RoutineParameter { mode: b't', name, ty, default: None });
+            if !self.eat_kind(TokenKind::Comma)? {
+                break;
+            }
+        }
+        self.expect_kind(TokenKind::ParenClose)?;
+        Ok(Returns::Table)
+    }
+
+    fn returned_type(&mut self) -> Result<TypeName<'a>> {
+        let ty = self.type_name()?;
+        match self.is_operator("%")? {
+            true => Err(self.unsupported("%TYPE of a result", self.last_end())),
+            false => Ok(ty),
+        }
+    }
+
+    /// One of the attributes, if it stands here.
+    fn attribute(&mut self, known: &mut Attributes, is_function: bool) -> Result<bool> {
+        let at = self.at()?;
+        let word = self.word()?;
+        let (is_said, words) = match word.as_str() {
+            "immutable" | "stable" | "volatile" => (known.volatility.is_some(), 1),
+            "strict" => (known.strict.is_some(), 1),
+            "called" | "returns" => (known.strict.is_some(), if word == "called" { 4 } else { 5 }),
+            "leakproof" | "not" => (known.leakproof.is_some(), if word == "not" { 2 } else { 1 }),
+            "parallel" | "cost" | "rows" => (
+                match word.as_str() {
+                    "parallel" => known.parallel.is_some(),
+                    "cost" => known.cost.is_some(),
+                    _ => known.rows.is_some(),
+                },
+                1,
+            ),
+            "window" | "support" => (false, 1),
+            _ => return Ok(false),
+        };
+        if !is_function {
+            let message = "invalid attribute in procedure definition";
+            return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message)
+                .at(crate::lexer::position(self.text(), at as usize)));
+        }
+        self.once(is_said, at)?;
+        let first = word.as_bytes()[0];
+        match words {
+            4 => {
+                self.next()?;
+                let all = [kw!("on"), kw!("null"), kw!("input")];
+                if !self.eat_all(all)? {
+                    return Err(self.unexpected());
+                }
+                known.strict = Some(false);
+                return Ok(true);
+            }
+            5 => {
+                self.next()?;
+                let all = [kw!("null"), kw!("on"), kw!("null"), kw!("input")];
+                if !self.eat_all(all)? {
+                    return Err(self.unexpected());
+                }
+                known.strict = Some(true);
+                return Ok(true);
+            }
+            2 => {
+                self.next()?;
+                if self.word()? != "leakproof" {
+                    return Err(self.unexpected());
+                }
+                self.next()?;
+                known.leakproof = Some(false);
+                return Ok(true);
+            }
+            _ => {}
+        }
+        self.next()?;
+        match word.as_str() {
+            "strict" => known.strict = Some(true),
+            "leakproof" => known.leakproof = Some(true),
+            "cost" | "rows" => {
+                let number = match self.peek()?.token.text(self.text()).parse::<f64>() {
+                    Ok(number) if number.is_finite() => number,
+                    _ => return Err(self.unexpected()),
+                };
+                self.next()?;
+                if number <= 0.0 {
+                    let message = format!("{} must be positive", word.to_uppercase());
+                    return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
+                }
+                *(if word == "cost" { &mut known.cost } else { &mut known.rows }) = Some(number);
+            }
+            "parallel" => {
+                let name = self.any_name()?;
+                known.parallel = Some(match name.text {
+                    "safe" | "unsafe" | "restricted" => name.text.as_bytes()[0],
+                    _ => {
+                        let message = "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE";
+                        return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+                    }
+                });
+            }
+            "window" | "support" => return Err(self.unsupported("a function with this attribute", at)),
+            _ => known.volatility = Some(first),
+        }
+        Ok(true)
     }
 
     /// The name of a language, which may be a string.
@@ -138,14 +386,14 @@ impl<'t, 'a> Parser<'t, 'a> {
             "in" => b'i',
             "out" => b'o',
             "inout" => b'b',
-            "variadic" => return Err(self.unsupported("VARIADIC of a procedure", self.last_end())),
+            "variadic" => return Err(self.unsupported("VARIADIC", self.last_end())),
             _ => return Ok(None),
         };
         self.next()?;
         Ok(Some(mode))
     }
 
-    fn procedure_parameter(&mut self) -> Result<ProcedureParameter<'a>> {
+    fn routine_parameter(&mut self) -> Result<RoutineParameter<'a>> {
         let mut mode = self.mode()?;
         // A name is there if a type begins after the first word.
         let first = self.mark();
@@ -175,7 +423,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             let text = self.text().get(from..self.last_end() as usize).unwrap_or("");
             default = Some(self.keep(text));
         }
-        Ok(ProcedureParameter { mode: mode.unwrap_or(b'i'), name, ty, default })
+        Ok(RoutineParameter { mode: mode.unwrap_or(b'i'), name, ty, default })
     }
 
     fn ends_parameter(&mut self) -> Result<bool> {
@@ -188,33 +436,15 @@ impl<'t, 'a> Parser<'t, 'a> {
             || self.is(kw!("default"))?)
     }
 
-    /// `DROP PROCEDURE`, from that word on.
-    pub(super) fn drop_procedure(&mut self) -> Result<Utility<'a>> {
-        self.next()?;
-        let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
-        let mut procedures = Vec::new();
-        loop {
-            procedures.push(self.routine_name()?);
-            if !self.eat_kind(TokenKind::Comma)? {
-                break;
-            }
-        }
-        // Nothing depends on a procedure.
-        if !self.eat(kw!("cascade"))? {
-            self.eat(kw!("restrict"))?;
-        }
-        Ok(Utility::DropProcedure { procedures: self.keep_all(&procedures), if_exists })
-    }
-
-    /// A procedure or function as statements about it name it.
-    pub(super) fn routine_name(&mut self) -> Result<ProcedureName<'a>> {
+    /// A name, with types if there are any.
+    pub(super) fn routine_name(&mut self) -> Result<RoutineName<'a>> {
         let path = self.path()?;
         let mut types = None;
         if self.eat_kind(TokenKind::ParenOpen)? {
             let mut list = Vec::new();
             if !self.eat_kind(TokenKind::ParenClose)? {
                 loop {
-                    let parameter = self.procedure_parameter()?;
+                    let parameter = self.routine_parameter()?;
                     if parameter.mode != b'o' {
                         list.push(parameter.ty);
                     }
@@ -226,7 +456,49 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             types = Some(self.keep_all(&list));
         }
-        Ok(ProcedureName { path, types })
+        Ok(RoutineName { path, types })
+    }
+
+    /// `DROP FUNCTION`, `DROP PROCEDURE`, `DROP ROUTINE`, from that word on.
+    pub(super) fn drop_routine(&mut self) -> Result<Utility<'a>> {
+        let kind = self.routine_kind()?;
+        let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
+        let mut routines = vec![self.routine_name()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            routines.push(self.routine_name()?);
+        }
+        if self.is(kw!("cascade"))? {
+            return self.unsupported_statement("DROP FUNCTION with CASCADE");
+        }
+        self.eat(kw!("restrict"))?;
+        Ok(Utility::DropRoutine { kind, routines: self.keep_all(&routines), if_exists })
+    }
+
+    /// `ALTER FUNCTION`, `ALTER PROCEDURE`, `ALTER ROUTINE`, from that word on.
+    pub(super) fn alter_routine(&mut self) -> Result<Utility<'a>> {
+        let kind = self.routine_kind()?;
+        let name = self.routine_name()?;
+        let action = if self.eat_all([kw!("rename"), kw!("to")])? {
+            RoutineAction::Rename(self.name()?)
+        } else if self.eat_all([kw!("set"), kw!("schema")])? {
+            RoutineAction::Schema(self.name()?)
+        } else if self.eat_all([kw!("owner"), kw!("to")])? {
+            let owner = self.role_name()?;
+            let statement = OwnerStatement::Routine { routine: name, word: kind.word(), owner };
+            return Ok(Utility::Owner(self.bump.alloc(statement)));
+        } else {
+            let mut attributes = Attributes::default();
+            let mut any = false;
+            while !self.is_kind(TokenKind::End)? && self.attribute(&mut attributes, kind != RoutineKind::Procedure)? {
+                any = true;
+            }
+            if !any {
+                return self.unsupported_statement("ALTER FUNCTION of this kind");
+            }
+            self.eat(kw!("restrict"))?;
+            RoutineAction::Attributes(attributes)
+        };
+        Ok(Utility::AlterRoutine(self.bump.alloc(AlterRoutine { kind, name, action })))
     }
 
     /// `CALL name(…)`

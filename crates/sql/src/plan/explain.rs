@@ -7,6 +7,7 @@ use crate::bind::tree::{Bound, Column, Expr, ExprKind, ModificationKind, ROW_ID,
 use crate::plan::blob::Constant;
 use crate::types::cast::Method;
 use crate::types::datetime::Style;
+use crate::types::op::Op;
 use crate::types::{Type, io, table, typmod};
 
 /// The lines of a plan.
@@ -115,7 +116,7 @@ impl Printer<'_> {
             }
             Node::Function { name, call, filter, .. } => {
                 let function = match &call.kind {
-                    ExprKind::Call(call) => call.name,
+                    ExprKind::Call(call) => call.shown(),
                     _ => "expression",
                 };
                 self.line(depth, &format!("{prefix}{}", Printer::named("Function Scan", function, name)));
@@ -302,7 +303,10 @@ impl Printer<'_> {
                     format!("({} {} {})", self.expr(left), call.name, self.expr(right))
                 }
                 (true, [operand]) => format!("({} {})", call.name, self.expr(operand)),
-                (_, arguments) => format!("{}({})", call.name, self.list(arguments, ", ")),
+                (_, arguments) => {
+                    let hidden = if call.op == Op::Routine { 2 } else { 0 };
+                    format!("{}({})", call.shown(), self.list(arguments.get(hidden..).unwrap_or(&[]), ", "))
+                }
             },
             ExprKind::And(items) => format!("({})", self.list(items, " AND ")),
             ExprKind::Or(items) => format!("({})", self.list(items, " OR ")),

@@ -85,6 +85,8 @@ pub mod flags {
     pub const REUSABLE: u32 = 16;
     /// The plan changes rows.
     pub const MODIFIES: u32 = 32;
+    /// Functions of users are called.
+    pub const CALLS: u32 = 64;
 }
 
 /// A plan, wherever it lies.
@@ -139,7 +141,7 @@ impl<'p> Plan<'p> {
         self.bytes.list(At(self.header().client_types)).iter().map(Oid)
     }
 
-    /// The tables that it was made from.
+    /// The tables that it was made from, and the functions of users.
     pub fn tables(self) -> impl ExactSizeIterator<Item = PlanTable> + Clone + 'p {
         let words = self.bytes.list(At(self.header().tables));
         words.groups::<4>().map(|[oid, low, high, lock]| PlanTable {

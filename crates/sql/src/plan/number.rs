@@ -20,6 +20,7 @@ static AGGREGATES: [Option<AggOp>; KINDS_MAX] = aggregates();
 const fn ops() -> [Option<Op>; OPS_MAX] {
     let mut ops = [None; OPS_MAX];
     let mut row = 0;
+    ops[Op::Routine as usize] = Some(Op::Routine);
     while row < function::TABLE.len() {
         let op = function::TABLE[row].op;
         ops[op as usize] = Some(op);

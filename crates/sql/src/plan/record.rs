@@ -85,6 +85,8 @@ records! {
         output,
         /// The same of a second value, for functions that give two.
         second,
+        /// The same of all values, of a function of a user.
+        outputs,
         /// The register of the row's number, and one more; zero is none.
         ordinal,
         /// Where values' bytes are kept.

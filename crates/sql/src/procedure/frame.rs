@@ -185,7 +185,8 @@ impl Frame {
                     Meaning::Record(fields.map(|(index, field)| (field.name.clone(), first + index as u32)).collect())
                 }
             };
-            names.push(Variable { label: known.label.clone(), name: known.name.clone(), meaning });
+            let (label, name, yields) = (known.label.clone(), known.name.clone(), body.is_sql);
+            names.push(Variable { label, name, meaning, yields });
         }
         (names, types)
     }

@@ -18,6 +18,7 @@
 //! | [`frame`] | variables of a call, and values that change their types |
 //! | [`run`] | statements of the language |
 //! | [`sql`] | expressions and SQL statements in it |
+//! | `give` | what a function gives back |
 //! | [`raise`] | messages, errors and what is known of them |
 //! | [`kept`] | bodies that a process has read |
 //!
@@ -31,6 +32,7 @@
 
 pub mod condition;
 pub(crate) mod frame;
+mod give;
 pub(crate) mod kept;
 pub(crate) mod raise;
 pub mod read;

@@ -7,7 +7,7 @@ use super::frame::{Frame, Slot};
 use super::kept::Readied;
 use super::raise::{covers, may_be_caught, within};
 use super::sql::Done;
-use super::tree::{Block, Into, Kind, Piece, Source, Statement, Target};
+use super::tree::{Block, Gives, Into, Kind, Piece, Source, Statement, Target};
 use crate::bind::variable::Variable;
 use crate::plan::blob::Constant;
 use crate::session::{Column, CopyFormat, Environment, Output, Session, Tag};
@@ -59,6 +59,27 @@ pub(crate) struct Interpreter<'i, 'e, A: Allocator + Copy> {
     /// Where the stack is too low.
     floor: usize,
     turns: u32,
+    /// What it gives back.
+    pub(crate) returned: Returned,
+    /// It may not change anything.
+    pub(crate) reads_only: bool,
+}
+
+/// What a body gives back.
+#[derive(Default)]
+pub struct Returned {
+    /// The types of a row's columns, or of the value.
+    pub(crate) types: Vec<Oid>,
+    /// The variables that a row is taken from, if they are its output parameters.
+    pub(crate) outputs: Vec<u32>,
+    /// Its rows, one after another, each value with a mark for null.
+    pub(crate) rows: Vec<u8>,
+    /// How many there are.
+    pub(crate) count: u64,
+    /// It gives nothing at all.
+    pub(crate) is_void: bool,
+    /// It gives one row, which is null where there is none.
+    pub(crate) is_one: bool,
 }
 
 impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
@@ -73,21 +94,37 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
     ) -> Interpreter<'i, 'e, A> {
         let frame = Frame::new(&readied.body, &readied.shapes);
         let floor = kernel::fiber::stack_floor();
-        Interpreter { session, env, notices, readied, frame, name, nesting, levels: 0, floor, turns: 0 }
+        Interpreter {
+            session,
+            env,
+            notices,
+            readied,
+            frame,
+            name,
+            nesting,
+            levels: 0,
+            floor,
+            turns: 0,
+            returned: Returned::default(),
+            reads_only: false,
+        }
     }
 
     /// Carries the body out.
     pub(crate) fn run(&mut self) -> Result<()> {
         self.set_found(false);
-        match self.block(&self.readied.body.block) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(within(error, self.place())),
-        }
+        let done = match self.block(&self.readied.body.block) {
+            Ok(Flow::Return) => Ok(()),
+            Ok(_) => self.end_of_body(),
+            Err(error) => Err(error),
+        };
+        done.map_err(|error| within(error, self.place()))
     }
 
     /// The line of context that says where the call is.
     pub(crate) fn place(&self) -> String {
         match self.frame.at {
+            (line, _) if self.readied.body.is_sql => format!("SQL function \"{}\" statement {line}", self.name),
             (0, "") => format!("PL/pgSQL function {}", self.name),
             (_, words) if words.starts_with("during") => format!("PL/pgSQL function {} {words}", self.name),
             (line, words) => format!("PL/pgSQL function {} line {line} at {words}", self.name),
@@ -97,6 +134,16 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
     /// What a call by this one is in.
     pub(crate) fn inner(&self) -> Nesting {
         Nesting { depth: self.nesting.depth + 1, atomic: self.nesting.atomic || self.levels > 0 }
+    }
+
+    /// The body has come to its end without a `RETURN`.
+    fn end_of_body(&mut self) -> Result<()> {
+        if matches!(self.readied.body.gives, Gives::Value | Gives::Row) {
+            self.frame.at = (0, "");
+            let message = "control reached end of function without RETURN";
+            return Err(Error::statement(sqlstate::FUNCTION_EXECUTED_NO_RETURN, message));
+        }
+        Ok(())
     }
 
     pub(crate) fn set_found(&mut self, found: bool) {
@@ -113,7 +160,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
     }
 
     /// To be called at each turn of a loop.
-    fn turn(&mut self) -> Result<()> {
+    pub(super) fn turn(&mut self) -> Result<()> {
         const TURNS_BETWEEN: u32 = 32;
         self.turns += 1;
         match self.turns.is_multiple_of(TURNS_BETWEEN) {
@@ -206,7 +253,11 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
                 let label = label.as_deref();
                 return Ok(if *again { Flow::Again(label) } else { Flow::Exit(label) });
             }
-            Kind::Return => return Ok(Flow::Return),
+            Kind::Return(value) => return self.give_value(value.as_ref()),
+            Kind::ReturnNext(value) => self.give_next(value.as_ref())?,
+            Kind::ReturnQuery(source) => self.give_rows(source)?,
+            Kind::Run(piece) => drop(self.execute(piece, 0)?),
+            Kind::Result(piece) => return self.give_result(piece),
             Kind::Null => {}
             Kind::Assign(target, piece) => {
                 let (ty, value) = self.value(piece)?;

@@ -99,9 +99,24 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     /// Executes a piece that is planned.
     fn gather(&mut self, piece: &Piece, most: u64) -> Result<Option<(Arc<Planned>, Gathered)>> {
         let Some(planned) = self.plan(piece)? else { return Ok(None) };
+        self.check_reads_only(&planned.plan)?;
         let values = self.frame.values(piece);
         let gathered = self.session.gather(self.env, &planned.plan, &values, most, self.notices)?;
         Ok(Some((planned, gathered)))
+    }
+
+    /// Refuses a plan that changes something, where that is not allowed.
+    fn check_reads_only(&self, plan: &[u8]) -> Result<()> {
+        match Plan::new(plan) {
+            Some(plan) if self.reads_only && plan.has(flags::WRITES) => {
+                let words = match plan.kind().tag().trim_end_matches(" 0") {
+                    "SELECT" => "SELECT FOR UPDATE",
+                    tag => tag,
+                };
+                Err(Error::unsupported(format!("{words} is not allowed in a non-volatile function")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The value of an expression.
@@ -274,6 +289,7 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
             self.utility(text)?;
             return Ok(Done::Utility);
         };
+        self.check_reads_only(&plan)?;
         let values: Vec<_> = values.iter().map(Constant::datum).collect();
         let gathered = self.session.gather(self.env, &plan, &values, most, self.notices)?;
         let Some(read) = Plan::new(&plan) else { return Err(Error::unsupported("an empty plan")) };
@@ -298,6 +314,10 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         let bump = bumpalo::Bump::new();
         let parsed = kernel::fiber::on_engine_stack(|| crate::parser::parse(text, 0, text.len(), &bump))?;
         let Statement::Utility(utility) = parsed else { return Ok(()) };
+        if self.reads_only {
+            let words = text.split_whitespace().take(2).collect::<Vec<_>>().join(" ").to_uppercase();
+            return Err(Error::unsupported(format!("{words} is not allowed in a non-volatile function")));
+        }
         let nesting = self.inner();
         match utility {
             Utility::Call(call) => {

@@ -1,7 +1,7 @@
 //! What is no program is an error, never a panic, wherever the text is cut or a word is missing.
 
 use super::read::read;
-use super::tree::Kind;
+use super::tree::{Gives, Kind};
 use base::sqlstate;
 
 const PROGRAM: &str =
@@ -22,7 +22,7 @@ END a;";
 
 #[test]
 fn a_program_is_read() {
-    let body = read(PROGRAM, "p", Vec::new()).unwrap();
+    let body = read(PROGRAM, "p", Vec::new(), Gives::Procedure).unwrap();
     assert_eq!(body.block.label.as_deref(), Some("a"));
     assert_eq!(body.block.handlers.len(), 2);
     assert!(matches!(body.block.body[0].kind, Kind::If { .. }));
@@ -33,7 +33,7 @@ fn a_program_is_read() {
 #[test]
 fn what_is_cut_off_is_an_error() {
     for end in 0..PROGRAM.len() - " a;".len() {
-        let error = read(&PROGRAM[..end], "p", Vec::new()).map(|_| ()).unwrap_err();
+        let error = read(&PROGRAM[..end], "p", Vec::new(), Gives::Procedure).map(|_| ()).unwrap_err();
         assert_ne!(error.sqlstate(), sqlstate::INTERNAL_ERROR, "{end}");
     }
 }
@@ -43,17 +43,23 @@ fn a_missing_word_is_no_panic() {
     let words: Vec<&str> = PROGRAM.split_inclusive([' ', '\n', ';', '(', ')', '.']).collect();
     for missing in 0..words.len() {
         let text: String = words.iter().enumerate().filter(|(at, _)| *at != missing).map(|(_, word)| *word).collect();
-        let _ = read(&text, "p", Vec::new());
+        let _ = read(&text, "p", Vec::new(), Gives::Procedure);
         let doubled: String =
             words.iter().enumerate().flat_map(|(at, word)| [*word].repeat(1 + usize::from(at == missing))).collect();
-        let _ = read(&doubled, "p", Vec::new());
+        let _ = read(&doubled, "p", Vec::new(), Gives::Procedure);
     }
 }
 
 #[test]
 fn too_deep_is_an_error() {
     let text = "BEGIN ".repeat(10_000);
-    assert_eq!(read(&text, "p", Vec::new()).map(|_| ()).unwrap_err().sqlstate(), sqlstate::STATEMENT_TOO_COMPLEX);
+    assert_eq!(
+        read(&text, "p", Vec::new(), Gives::Procedure).map(|_| ()).unwrap_err().sqlstate(),
+        sqlstate::STATEMENT_TOO_COMPLEX
+    );
     let text = format!("BEGIN {}", "IF true THEN ".repeat(10_000));
-    assert_eq!(read(&text, "p", Vec::new()).map(|_| ()).unwrap_err().sqlstate(), sqlstate::STATEMENT_TOO_COMPLEX);
+    assert_eq!(
+        read(&text, "p", Vec::new(), Gives::Procedure).map(|_| ()).unwrap_err().sqlstate(),
+        sqlstate::STATEMENT_TOO_COMPLEX
+    );
 }

@@ -13,6 +13,29 @@ pub struct Body {
     pub pieces: u32,
     /// The outermost block.
     pub block: Block,
+    /// What it gives.
+    pub gives: Gives,
+    /// It is written in SQL: statements only, in which columns go before arguments of the same name.
+    pub is_sql: bool,
+}
+
+/// What a body gives back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// Its output parameters; it is a procedure's, or a `DO`'s.
+    Procedure,
+    /// Nothing.
+    Void,
+    /// A value.
+    Value,
+    /// A row of a table: what a trigger gives.
+    Row,
+    /// The values of its output parameters.
+    Outputs,
+    /// Values, one after another.
+    Set,
+    /// Rows of the values of its output parameters.
+    Rows,
 }
 
 /// A variable.
@@ -243,7 +266,15 @@ pub enum Kind {
         when: Option<Piece>,
     },
     /// `RETURN`
-    Return,
+    Return(Option<Piece>),
+    /// `RETURN NEXT`; without a value, the output parameters as they are.
+    ReturnNext(Option<Piece>),
+    /// `RETURN QUERY`
+    ReturnQuery(Source),
+    /// A statement of a body in SQL.
+    Run(Piece),
+    /// The last statement of a body in SQL, whose rows are what it gives.
+    Result(Piece),
     /// An SQL statement.
     Sql(Piece, Option<Into>),
     /// `PERFORM`
@@ -292,7 +323,10 @@ impl Kind {
             Kind::Elements { .. } => "FOREACH over array",
             Kind::Leave { again: true, .. } => "CONTINUE",
             Kind::Leave { .. } => "EXIT",
-            Kind::Return => "RETURN",
+            Kind::Return(_) => "RETURN",
+            Kind::ReturnNext(_) => "RETURN NEXT",
+            Kind::ReturnQuery(_) => "RETURN QUERY",
+            Kind::Run(_) | Kind::Result(_) => "SQL statement",
             Kind::Sql(..) => "SQL statement",
             Kind::Perform(_) => "PERFORM",
             Kind::Execute { .. } => "EXECUTE",

@@ -78,6 +78,9 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let catalog = self.catalog(env)?;
         for table in tables {
+            if catalog.routine(table.oid).is_some_and(|routine| routine.version == table.version) {
+                continue;
+            }
             let known = match catalog.table_by_oid(table.oid)? {
                 Some(known) if known.version == table.version => known,
                 _ => return Ok(false),

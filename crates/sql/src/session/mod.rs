@@ -15,6 +15,7 @@
 //! | [`transaction`] | transaction blocks |
 //! | `savepoint` | savepoints |
 //! | `identity` | who the session is: whose privileges are in force |
+//! | `calling` | executions that call functions of users |
 //! | [`work`] | the transaction in the storage: snapshots, locks, commit |
 //! | `access` | whether the current user may execute a plan |
 //! | [`current`] | whether a plan still stands |
@@ -32,6 +33,7 @@
 //! 3. Nothing here waits for the client except through [`Output`].
 
 pub(crate) mod access;
+mod calling;
 pub mod current;
 pub mod extended;
 pub(crate) mod identity;
@@ -233,6 +235,9 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) random: u64,
     /// Values of sequences that it was given.
     pub(crate) sequences: Remembered<A>,
+    /// How many executions are around the one at hand, because functions of users are called in them; and the tables that these use.
+    pub(crate) nested: u32,
+    pub(crate) in_use: List<u32, A>,
     /// Transactions that ended since [`Session::take_ended`].
     pub(crate) ended: Ended,
 }
@@ -271,6 +276,8 @@ impl<A: Allocator + Copy> Session<A> {
             reports: SettingSet::EMPTY,
             random: seed,
             sequences: Remembered::new(memory),
+            nested: 0,
+            in_use: List::new_in(memory),
             ended: Ended::default(),
         })
     }

@@ -18,6 +18,7 @@ use crate::lexer::{Literal, Literals, Normalised, literal, normalise};
 use crate::parser::{self, ast::Statement};
 use crate::plan::cache::Cached;
 use crate::plan::{self, Plan, blob, flags};
+use crate::procedure::run::Notices;
 use crate::types::datetime::{Style, Zone};
 use crate::types::hash::hash_bytes;
 use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
@@ -48,11 +49,11 @@ pub(crate) enum Ended {
 }
 
 /// What an execution leaves.
-struct Executed<T> {
-    value: T,
-    random: u64,
-    requests: Vec<SettingRequest>,
-    warnings: Vec<Error>,
+pub(super) struct Executed<T> {
+    pub(super) value: T,
+    pub(super) random: u64,
+    pub(super) requests: Vec<SettingRequest>,
+    pub(super) warnings: Vec<Error>,
 }
 
 /// Rows that were collected.
@@ -200,7 +201,7 @@ impl<A: Allocator + Copy> Session<A> {
         text: &[u8],
     ) -> Option<(u64, Vec<u8>)> {
         let view = self.view(env);
-        if env.database.cache.is_none() || !self.work.shares_plans() || !view.bool(SettingId::StatementCache) {
+        if env.database.cache.is_none() || !self.shares_plans(env) || !view.bool(SettingId::StatementCache) {
             return None;
         }
         let mut key = Vec::with_capacity(text.len() + 96);
@@ -309,9 +310,8 @@ impl<A: Allocator + Copy> Session<A> {
         self.check_access(env, plan)?;
         self.check_may_write(env, plan)?;
         self.transaction.take_snapshot();
-        let mut work = self.take_work();
         let changes = plan.has(flags::MODIFIES);
-        let done = self.execute_with(env, plan, &mut work, parameters, ("", &[]), |exec, _| {
+        let pull = |exec: &mut Exec<'_>, _: &Around<'_>| {
             let columns: Vec<(u16, Kind)> =
                 plan.columns().map(|column| (column.register, table::kind(column.ty.oid))).collect();
             let changes_first = plan.kind() != crate::plan::StatementKind::Select;
@@ -332,9 +332,12 @@ impl<A: Allocator + Copy> Session<A> {
                 gathered.count = exec.changed();
             }
             Ok(gathered)
-        });
-        self.work = work;
-        let executed = done.map_err(|error| self.discreet(env, plan, error))?;
+        };
+        let executed = match plan.has(flags::CALLS) {
+            true => self.execute_calling(env, plan, parameters, ("", &[]), notices, pull),
+            false => self.execute_alone(env, plan, parameters, ("", &[]), pull),
+        };
+        let executed = executed.map_err(|error| self.discreet(env, plan, error))?;
         for warning in &executed.warnings {
             notices(MessageLevel::Warning, warning);
         }
@@ -404,21 +407,40 @@ impl<A: Allocator + Copy> Session<A> {
         self.check_access(env, plan)?;
         self.check_may_write(env, plan)?;
         self.transaction.take_snapshot();
-        // The session is read while the statement changes the transaction's state.
-        let mut work = self.take_work();
-        let done = self.execute_with(env, plan, &mut work, parameters, literals, |exec, around| {
-            give_rows(exec, plan, around, formats, wanted, rest, out)
-        });
-        self.work = work;
-        let executed = done.map_err(|error| self.discreet(env, plan, error))?;
+        let out = RefCell::new(out);
+        let pull =
+            |exec: &mut Exec<'_>, around: &Around<'_>| give_rows(exec, plan, around, formats, wanted, rest, &out);
+        let executed = match plan.has(flags::CALLS) {
+            true => {
+                let notices: Notices<'_> = &mut |level, error| out.borrow_mut().notice(level, error);
+                self.execute_calling(env, plan, parameters, literals, notices, pull)
+            }
+            false => self.execute_alone(env, plan, parameters, literals, pull),
+        };
+        let executed = executed.map_err(|error| self.discreet(env, plan, error))?;
         for warning in &executed.warnings {
-            out.notice(MessageLevel::Warning, warning);
+            out.borrow_mut().notice(MessageLevel::Warning, warning);
         }
         self.random = executed.random;
         Ok((executed.value, executed.requests))
     }
 
-    /// Executes a plan: `pull` pulls its rows.
+    /// Executes a plan that calls no function of a user: `pull` pulls its rows.
+    fn execute_alone<T>(
+        &mut self,
+        env: &Environment<'_>,
+        plan: Plan<'_>,
+        parameters: &[Datum<'_>],
+        literals: (&str, &[Literal]),
+        pull: impl FnOnce(&mut Exec<'_>, &Around<'_>) -> Result<T>,
+    ) -> Result<Executed<T>> {
+        // The session is read while the statement changes the transaction's state.
+        let mut work = self.take_work();
+        let done = self.execute_with(env, plan, &mut work, parameters, literals, pull);
+        self.work = work;
+        done
+    }
+
     fn execute_with<T>(
         &self,
         env: &Environment<'_>,
@@ -446,6 +468,9 @@ impl<A: Allocator + Copy> Session<A> {
         drop(exec);
         // Whatever came of it: the transaction's end gives the locks up.
         work.begun |= around.locks.get();
+        if let (Err(_), Some(snapshot), true) = (&value, snapshot, self.nested > 0) {
+            self.let_snapshot_go(env, work, snapshot);
+        }
         let value = value?;
         if let Some(snapshot) = snapshot {
             self.close_tables(env, work, snapshot, plan.has(flags::WRITES));
@@ -487,6 +512,7 @@ impl<A: Allocator + Copy> Session<A> {
             read_only: self.transaction.shown_read_only(settings),
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
+            caller: None,
         }
     }
 
@@ -505,7 +531,7 @@ impl<A: Allocator + Copy> Session<A> {
 pub(crate) struct NeedsLiterals;
 
 /// Gives an execution the values of its parameters.
-fn bind_parameters(
+pub(super) fn bind_parameters(
     exec: &mut Exec<'_>,
     plan: Plan<'_>,
     parameters: &[Datum<'_>],
@@ -554,7 +580,7 @@ fn give_rows<O: Output>(
     formats: impl Fn(usize) -> Format,
     wanted: u64,
     rest: Option<&mut Vec<u8>>,
-    out: &mut O,
+    out: &RefCell<&mut O>,
 ) -> Result<Ended> {
     let columns: Vec<(u16, Kind, Oid, Format)> = plan
         .columns()
@@ -566,6 +592,7 @@ fn give_rows<O: Output>(
         if !exec.next_row()? {
             return Ok(Ended::AtEnd(if plan.has(flags::RETURNS_ROWS) { given } else { exec.changed() }));
         }
+        let mut out = out.borrow_mut();
         out.begin_row();
         for &(register, kind, oid, format) in &columns {
             let datum = exec.register(register);

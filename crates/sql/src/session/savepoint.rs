@@ -42,7 +42,9 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn begin_level(&mut self, env: &Environment<'_>, name: &str) -> Result<()> {
         let name = text_in(name, self.memory)?;
         self.levels.try_reserve(1).map_err(|_| Error::out_of_memory("savepoints", size_of::<Level<A>>()))?;
-        self.begin_cursors(env)?;
+        if self.nested == 0 {
+            self.begin_cursors(env)?;
+        }
         self.savepoints += 1;
         // From here on an error would leave the storage with a level more than the session has.
         self.work.begun = true;
@@ -165,8 +167,10 @@ impl<A: Allocator + Copy> Session<A> {
         let number = level.number;
         if let (Some(relations), Some(savepoint)) = (env.relations(), &level.storage) {
             relations.roll_back_to(savepoint);
-            // What failed behind it has left its snapshots.
-            relations.storage().transactions.release_all_but(self.work.snapshot());
+            // What failed behind it has left its snapshots; but not those of the statements that a function is called in.
+            if self.nested == 0 {
+                relations.storage().transactions.release_all_but(self.work.snapshot());
+            }
         }
         // Locks are gone, and so may be the definitions that plans were made for.
         self.work_number += 1;

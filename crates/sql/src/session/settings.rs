@@ -58,6 +58,20 @@ impl<A: Allocator + Copy> Settings<A> {
         }
     }
 
+    /// The values as they are, without what a rollback would undo.
+    pub(crate) fn copied(&self) -> Result<Settings<A>> {
+        let mut copy = Settings::new(self.memory);
+        let refused = |_| Error::out_of_memory("a session's settings", SESSION_NUMBERS * 8);
+        copy.numbers.try_reserve_exact(self.numbers.len()).map_err(refused)?;
+        copy.numbers.extend_from_slice(&self.numbers);
+        copy.texts.try_reserve_exact(self.texts.len()).map_err(refused)?;
+        for text in &self.texts {
+            copy.texts.push(bytes_in(text, self.memory)?);
+        }
+        (copy.own, copy.started) = (self.own, self.started);
+        Ok(copy)
+    }
+
     /// The session's own value.
     pub fn value(&self, id: SettingId) -> Option<ValueRef<'_>> {
         if !self.own.contains(id) {

@@ -55,11 +55,36 @@ pub(crate) struct Work<A: Allocator + Copy> {
     pub(crate) begun: bool,
     /// It has changed definitions.
     pub(crate) defines: bool,
+    /// What a function that changes nothing sees: what the statement sees that calls it.
+    pub(crate) lent: Option<Lent>,
+}
+
+/// A statement's snapshot in a function that it calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Lent {
+    pub(crate) snapshot: Snapshot,
+    /// The definitions that counted when the function was called, if they were settled.
+    pub(crate) version: Option<u64>,
+}
+
+/// How a command reads stored tables.
+pub(crate) struct Reading {
+    pub(crate) relations: &'static Relations,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) isolation: heap::Isolation,
+    pub(crate) lock_timeout_ns: u64,
 }
 
 impl<A: Allocator + Copy> Work<A> {
     pub(crate) fn new(memory: A) -> Work<A> {
-        Work { snapshot: None, command: 0, pairs: Pairs(List::new_in(memory)), begun: false, defines: false }
+        Work {
+            snapshot: None,
+            command: 0,
+            pairs: Pairs(List::new_in(memory)),
+            begun: false,
+            defines: false,
+            lent: None,
+        }
     }
 
     /// The snapshot that the transaction keeps.
@@ -70,6 +95,20 @@ impl<A: Allocator + Copy> Work<A> {
     /// True if plans that are made now are good for other transactions, and the other way round.
     pub(crate) fn shares_plans(&self) -> bool {
         !self.defines && self.snapshot.is_none()
+    }
+}
+
+impl Reading {
+    /// What the command uses. `pairs` are its transaction's.
+    pub(crate) fn tables<'w>(&self, pairs: &'w mut dyn CommandPairs) -> Tables<'w> {
+        Tables {
+            relations: self.relations,
+            snapshot: self.snapshot,
+            isolation: self.isolation,
+            pairs,
+            lock_timeout_ns: self.lock_timeout_ns,
+            later: self.snapshot.command + 1,
+        }
     }
 }
 
@@ -143,11 +182,23 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// What a command reads and writes stored tables with.
     pub(crate) fn open_tables<'w>(&self, env: &Environment<'_>, work: &'w mut Work<A>) -> Result<Tables<'w>> {
+        let reading = self.reading(env, work)?;
+        Ok(reading.tables(&mut work.pairs))
+    }
+
+    /// Begins a command.
+    pub(crate) fn reading(&self, env: &Environment<'_>, work: &mut Work<A>) -> Result<Reading> {
         let relations = env.stored()?;
         let lock_timeout_ns = self.lock_timeout_ns(env);
         let repeats = self.transaction.shown_isolation(&self.view(env)) >= Isolation::RepeatableRead;
+        let isolation = if repeats { heap::Isolation::RepeatableRead } else { heap::Isolation::ReadCommitted };
         let transactions = transactions(relations);
         work.begun = true;
+        let own = transactions.current_xid().unwrap_or(Xid(0));
+        if let Some(Lent { snapshot, .. }) = work.lent {
+            let snapshot = snapshot.at_command(own, snapshot.command);
+            return Ok(Reading { relations, snapshot, isolation, lock_timeout_ns });
+        }
         let snapshot = match work.snapshot {
             Some(snapshot) => snapshot,
             None => {
@@ -158,27 +209,34 @@ impl<A: Allocator + Copy> Session<A> {
                 snapshot
             }
         };
-        let own = transactions.current_xid().unwrap_or(Xid(0));
-        Ok(Tables {
-            relations,
-            snapshot: snapshot.at_command(own, work.command),
-            isolation: if repeats { heap::Isolation::RepeatableRead } else { heap::Isolation::ReadCommitted },
-            pairs: &mut work.pairs,
-            lock_timeout_ns,
-        })
+        let snapshot = snapshot.at_command(own, work.command);
+        Ok(Reading { relations, snapshot, isolation, lock_timeout_ns })
     }
 
     /// The command is over: its snapshot goes, unless the transaction keeps it, and the next one sees what it did.
     pub(crate) fn close_tables(&self, env: &Environment<'_>, work: &mut Work<A>, snapshot: Snapshot, wrote: bool) {
-        if work.snapshot.is_none()
-            && let Some(relations) = env.relations()
-        {
-            transactions(relations).release(snapshot);
-        }
+        self.let_snapshot_go(env, work, snapshot);
         if wrote {
             // Two: what a statement does at its end has a number of its own.
             work.command += 2;
         }
+    }
+
+    /// Lets a command's snapshot go, unless the transaction keeps it or it is another's.
+    pub(crate) fn let_snapshot_go(&self, env: &Environment<'_>, work: &Work<A>, snapshot: Snapshot) {
+        if work.snapshot.is_none()
+            && work.lent.is_none()
+            && let Some(relations) = env.relations()
+        {
+            transactions(relations).release(snapshot);
+        }
+    }
+
+    /// Are plans that are made now good for others? In a function with its caller's snapshot only while no definition has changed.
+    pub(crate) fn shares_plans(&self, env: &Environment<'_>) -> bool {
+        let settled = || env.database.shared.as_ref().and_then(|shared| shared.settled());
+        let lent = self.work.lent.as_ref();
+        self.work.shares_plans() && lent.is_none_or(|lent| lent.version.is_some() && lent.version == settled())
     }
 
     /// The definitions that count now: what others have committed, and what the own transaction has changed.
@@ -198,7 +256,8 @@ impl<A: Allocator + Copy> Session<A> {
                 Arc::new(read?)
             }
         };
-        let Some(snapshot) = work.snapshot else { return Ok(definitions) };
+        let lent = work.lent.map(|lent| lent.snapshot);
+        let Some(snapshot) = lent.or(work.snapshot) else { return Ok(definitions) };
         // An index that is younger than the snapshot that the transaction keeps is not searched.
         let transactions = transactions(relations);
         let is_seen = |xid: Xid| match transactions.status(xid) {

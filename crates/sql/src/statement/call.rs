@@ -24,7 +24,6 @@ use crate::plan::blob::{self, Constant};
 use crate::plan::{self, Plan};
 use crate::procedure::frame::Slot;
 use crate::procedure::run::{Interpreter, Nesting, Notices};
-use crate::session::current::stored_tables;
 use crate::session::prepared::{PreparedCall, format_of};
 use crate::session::run::write_value;
 use crate::session::{Column, Environment, Format, Output, Session, Tag};
@@ -296,7 +295,8 @@ impl<A: Allocator + Copy> Session<A> {
         if let Some(oid) = schema.and_then(|schema| catalog.schema(schema)) {
             catalog.check_usage(oid)?;
         }
-        let named = catalog.routines_named(schema, name);
+        let (functions, named): (Vec<_>, Vec<_>) =
+            catalog.routines_named(schema, name).into_iter().partition(|routine| routine.is_function());
         let values: Vec<ast::Expr<'_>> = call.arguments.iter().map(|argument| argument.value).collect();
         let actual = on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
@@ -332,7 +332,7 @@ impl<A: Allocator + Copy> Session<A> {
                     .hint("Could not choose a best candidate procedure. You might need to add explicit type casts."))
             }
             (None, _) => {
-                let is_function = catalog.read_reg(Oid::REGPROC, name).is_ok();
+                let is_function = !functions.is_empty() || !crate::types::function::by_name(name).is_empty();
                 if is_function {
                     let message = format!("{} is not a procedure", shown());
                     return Err(
@@ -379,12 +379,12 @@ impl<A: Allocator + Copy> Session<A> {
             let setting =
                 Setting { catalog: &catalog, text, slots: &[], style, client_types: types, new_parameters, variables };
             let (mut bound, root) = bind::bind_values(&exprs, &wanted, &setting, &arena, &bump)?;
+            if !bound.subplans.is_empty() {
+                return Err(Error::unsupported("cannot use subquery in CALL argument"));
+            }
             let tree = plan::choose::choose(&mut bound, root, &catalog)?;
             plan::encode::encode(&bound, &tree)
         })?;
-        if !stored_tables(&plan).is_empty() {
-            return Err(Error::unsupported("cannot use subquery in CALL argument"));
-        }
         Ok(plan)
     }
 

@@ -125,7 +125,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// A version that no other definition of any table has.
-    fn new_version(&self, env: &Environment<'_>) -> Result<u64> {
+    pub(super) fn new_version(&self, env: &Environment<'_>) -> Result<u64> {
         let xid = env.stored()?.storage().transactions.xid()?;
         Ok(xid.0 << 24 | u64::from(self.work.command & 0xFF_FFFF))
     }
@@ -169,7 +169,16 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn lock_definition(&mut self, env: &Environment<'_>, oid: Oid) -> Result<Option<Arc<TableDef>>> {
         self.lock_key(env, definition_key(oid), LockMode::AccessExclusive, true)?;
         let definitions = self.definitions(env, &self.work)?;
-        Ok(definitions.table(oid).cloned())
+        let found = definitions.table(oid).cloned();
+        // A statement that calls a function is not to find its tables changed.
+        if let Some(table) = found.as_ref().filter(|_| self.in_use.contains(&oid.0)) {
+            let message = format!(
+                "cannot change table \"{}\" because it is being used by active queries in this session",
+                table.name
+            );
+            return Err(Error::statement(sqlstate::OBJECT_IN_USE, message));
+        }
+        Ok(found)
     }
 
     /// Finds and locks a table; with its definition, if that is to be changed. None if there is no such table. One of the system's is

@@ -20,6 +20,7 @@ use crate::catalog::privilege::{self, AclItem, Guard, ObjectAcl, PRIVILEGES, PUB
 use crate::catalog::schema::DATABASE;
 use crate::catalog::store::CATALOG_OID;
 use crate::catalog::system::cluster::DATABASE_NAME;
+use crate::parser::ast::RoutineKind;
 use crate::parser::ast::{Name, Path};
 use crate::parser::privilege::{Grant, GrantObjects};
 use crate::parser::role::RoleName;
@@ -196,7 +197,7 @@ impl<A: Allocator + Copy> Session<A> {
             GrantObjects::Routines(word, names) => {
                 let mut found = Vec::with_capacity(names.len());
                 for name in *names {
-                    let routine = self.routine_named(env, name, word)?;
+                    let routine = self.routine_named(env, RoutineKind::of(word), name)??;
                     let guard = Guard::routine(&routine);
                     found.push(Object { guard, name: routine.name.clone(), word: routine.word() });
                 }

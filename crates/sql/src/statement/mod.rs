@@ -16,7 +16,7 @@
 //! | `grant` | `GRANT` and `REVOKE` of privileges |
 //! | `owner` | `OWNER TO`, `REASSIGN OWNED` |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
-//! | `routine` | `CREATE PROCEDURE`, `DROP PROCEDURE`, `CALL`, `DO` |
+//! | `routine`, `alter_routine`, `call` | `CREATE FUNCTION`, `CREATE PROCEDURE`, their `ALTER` and `DROP`, `DO`; `CALL` |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `CHECKPOINT`, `LOCK TABLE` |
 //! | `analyze` | `ANALYZE` |
@@ -25,6 +25,7 @@
 //! 1. What is not carried out is refused with `0A000` and a hint; no statement is accepted and ignored.
 
 pub mod alter;
+mod alter_routine;
 mod analyze;
 mod call;
 mod comment;
@@ -130,8 +131,11 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Checkpoint => self.checkpoint(env),
             Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),
             Utility::Role(statement) => self.role_statement(env, statement, out),
-            Utility::CreateProcedure(create) => self.create_procedure(env, create),
-            Utility::DropProcedure { procedures, if_exists } => self.drop_procedures(env, procedures, *if_exists, out),
+            Utility::CreateRoutine(create) => self.create_routine(env, create),
+            Utility::AlterRoutine(alter) => self.alter_routine(env, alter),
+            Utility::DropRoutine { kind, routines, if_exists } => {
+                self.drop_routines(env, *kind, routines, *if_exists, out)
+            }
             Utility::Call(call) => self.call_statement(env, text, call, out),
             Utility::Do(block) => self.do_statement(env, block, out),
             Utility::Unsupported(words) => Err(refused(words)),

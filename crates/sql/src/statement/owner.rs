@@ -13,13 +13,12 @@ use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, SchemaDef};
 use crate::catalog::store::Definitions;
 use crate::catalog::system::cluster::DATABASE_NAME;
-use crate::parser::ast::Name;
+use crate::parser::ast::{Name, RoutineKind};
 use crate::parser::role::{OwnerStatement, RoleName};
 use crate::session::{Environment, Session, Tag};
 use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
-use std::sync::Arc;
 use storage::txn::LockMode;
 
 /// What somebody hears who does not own something.
@@ -283,9 +282,9 @@ impl<A: Allocator + Copy> Session<A> {
         match statement {
             OwnerStatement::Schema { schema, owner } => self.give_schema(env, *schema, owner),
             OwnerStatement::Routine { routine, word, owner } => {
-                let tag = if *word == "function" { "ALTER FUNCTION" } else { "ALTER PROCEDURE" };
+                let tag = RoutineKind::of(word).alter_words();
                 self.check_writes(env, tag)?;
-                let found = self.routine_named(env, routine, word)?;
+                let found = self.routine_named(env, RoutineKind::of(word), routine)??;
                 let definitions = self.definitions(env, &self.work)?;
                 let new = self.role_of(&definitions, owner)?;
                 if new != found.owner {
@@ -390,53 +389,5 @@ impl<A: Allocator + Copy> Session<A> {
         }
         found.sort();
         Ok(found.into_iter().map(|(.., text)| text).collect())
-    }
-
-    /// The procedure or function that a statement names.
-    ///
-    /// Errors: `42883`, `42725`, `42809`.
-    pub(super) fn routine_named(
-        &self,
-        env: &Environment<'_>,
-        name: &crate::parser::ast::ProcedureName<'_>,
-        word: &str,
-    ) -> Result<Arc<RoutineDef>> {
-        let catalog = self.catalog(env)?;
-        let (schema, last) = crate::catalog::split(name.path)?;
-        if let Some(oid) = schema.and_then(|schema| catalog.schema(schema)) {
-            catalog.check_usage(oid)?;
-        }
-        let types = match name.types {
-            Some(types) => Some(types.iter().map(|ty| Ok(catalog.type_of(ty)?.oid)).collect::<Result<Vec<Oid>>>()?),
-            None => None,
-        };
-        let found = catalog.routines_named(schema, last);
-        let fits = |routine: &&Arc<RoutineDef>| types.as_ref().is_none_or(|types| routine.inputs() == *types);
-        let fitting: Vec<_> = found.iter().filter(fits).collect();
-        match fitting.as_slice() {
-            [one] if word == "routine" || one.word() == word => Ok(Arc::clone(one)),
-            [one] => {
-                let message = format!("{} is not a {word}", one.shown());
-                Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message))
-            }
-            [] => {
-                let shown = match &types {
-                    Some(types) => {
-                        let types: Vec<String> = types
-                            .iter()
-                            .map(|oid| crate::types::typmod::format_type(crate::types::Type::plain(*oid)))
-                            .collect();
-                        format!("{word} {}({}) does not exist", super::define::shown(name.path), types.join(", "))
-                    }
-                    None => format!("could not find a {word} named \"{}\"", super::define::shown(name.path)),
-                };
-                Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, shown))
-            }
-            _ => {
-                let message = format!("{word} name \"{}\" is not unique", super::define::shown(name.path));
-                Err(Error::statement(sqlstate::AMBIGUOUS_FUNCTION, message)
-                    .hint(format!("Specify the argument list to select the {word} unambiguously.")))
-            }
-        }
     }
 }

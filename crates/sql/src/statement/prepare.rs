@@ -3,10 +3,9 @@
 //! A cursor is a portal with a name that `FETCH` reads. It goes forward only.
 
 use crate::bind::{self, Setting};
-use crate::catalog::lazy::LazyCatalog;
-use crate::exec::Exec;
 use crate::parser::ast::{Expr, FetchDirection, Name, TypeName};
 use crate::plan::{self, Plan, blob, flags};
+use crate::procedure::run::Notices;
 use crate::session::extended::Target;
 use crate::session::prepared::{Body, Portal, Progress};
 use crate::session::run::{Ended, result_columns};
@@ -62,7 +61,8 @@ impl<A: Allocator + Copy> Session<A> {
             let detail = format!("Expected {} parameters but got {}.", types.len(), arguments.len());
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).detail(detail));
         }
-        let values = self.arguments(env, text, arguments, &types)?;
+        let notices: Notices<'_> = &mut |level, error| out.notice(level, error);
+        let values = self.arguments(env, text, arguments, &types, notices)?;
         let mut parameters = Vec::with_capacity(types.len());
         let mut at = 0;
         for oid in &types {
@@ -81,6 +81,7 @@ impl<A: Allocator + Copy> Session<A> {
         text: &str,
         arguments: &[Expr<'_>],
         types: &[Oid],
+        notices: Notices<'_>,
     ) -> Result<Vec<u8>> {
         if arguments.is_empty() {
             return Ok(Vec::new());
@@ -100,20 +101,13 @@ impl<A: Allocator + Copy> Session<A> {
                 variables: &[],
             };
             let (mut bound, root) = bind::bind_values(arguments, types, &setting, &arena, &bump)?;
+            if !bound.subplans.is_empty() {
+                return Err(Error::unsupported("cannot use subquery in EXECUTE parameter"));
+            }
             let tree = plan::choose::choose(&mut bound, root, &catalog)?;
             plan::encode::encode(&bound, &tree)
         })?;
-        let view = self.view(env);
-        let around = self.around(env, LazyCatalog::made(&catalog), &view, style);
-        let mut values = Vec::new();
-        if let Some(read) = Plan::new(&plan) {
-            let mut exec = Exec::new(read, &around, None);
-            exec.next_row()?;
-            for column in read.columns() {
-                blob::put_value(table::kind(column.ty.oid), exec.register(column.register), &mut values)?;
-            }
-        }
-        Ok(values)
+        Ok(self.gather(env, &plan, &[], 1, notices)?.rows)
     }
 
     pub(super) fn describe_execute<O: Output>(&self, name: &str, out: &mut O) -> Result<bool> {

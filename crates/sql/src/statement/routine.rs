@@ -1,7 +1,8 @@
-//! Procedures: `CREATE PROCEDURE`, `DROP PROCEDURE`, `DO`. What `CALL` does is in [`super::call`].
+//! Functions and procedures: `CREATE FUNCTION`, `CREATE PROCEDURE`, `DO`, and how a function runs. What is done with those that are there
+//! is in [`super::alter_routine`], what `CALL` does in [`super::call`].
 //!
 //! Rules
-//! 1. A procedure is told from others of its name by the types of what goes in. Which one a call means is found out as for functions:
+//! 1. A routine is told from others of its name by the types of what goes in. Which one a call means is found out as for functions:
 //!    an exact match first, then the one that takes most arguments as they are.
 //! 2. `CALL` and `DO` may end the transaction if they are alone in it: not in a block, and not beside other statements of a text.
 
@@ -9,31 +10,36 @@ use super::define::Change;
 use super::owner::not_owner;
 use crate::catalog::codec::{ObjectClass, routine_image};
 use crate::catalog::routine::{ParameterDef, RoutineDef};
-use crate::catalog::split;
-use crate::parser::ast::{CreateProcedure, DoBlock, ProcedureName};
-use crate::procedure::frame::shapes;
+use crate::parser::ast::{CreateRoutine, DoBlock, Returns, RoutineBody, RoutineKind};
+use crate::plan::blob::Constant;
+use crate::plan::{Plan, flags};
+use crate::procedure::frame::{Frame, Slot, shapes};
 use crate::procedure::kept::Readied;
 use crate::procedure::read;
-use crate::procedure::run::{Interpreter, Nesting, Notices};
-use crate::procedure::tree::{TypeText, Variable as Declared};
+use crate::procedure::run::{Interpreter, Nesting, Notices, Returned};
+use crate::procedure::tree::{Gives, Kind, TypeText, Variable as Declared};
 use crate::session::{Environment, Output, Session, Tag};
+use crate::types::cast::{Context, can_coerce};
 use crate::types::{Oid, Type, table, typmod};
 use allocator_api2::alloc::Allocator;
-use base::settings::MessageLevel;
 use base::{Error, Result, sqlstate};
 use kernel::fiber::on_engine_stack;
 use std::sync::Arc;
 
-/// The only language that there is.
-const LANGUAGE: &str = "plpgsql";
-/// How many parameters a procedure may have.
+/// The language of procedures, and of functions that say so.
+pub(super) const LANGUAGE: &str = "plpgsql";
+/// The other language of functions.
+const SQL: &str = "sql";
+/// How many parameters a routine may have.
 const PARAMETERS_MAX: usize = 100;
 
-fn check_language(language: Option<&str>) -> Result<()> {
+fn language(language: Option<&str>, is_function: bool) -> Result<&'static str> {
     match language.map(str::to_ascii_lowercase).as_deref() {
-        Some(LANGUAGE) => Ok(()),
+        Some(LANGUAGE) => Ok(LANGUAGE),
+        Some(SQL) if is_function => Ok(SQL),
         Some(known @ ("sql" | "c" | "internal")) => {
-            Err(Error::unsupported(format!("procedures in language {known} are not supported"))
+            let what = if is_function { "functions" } else { "procedures" };
+            Err(Error::unsupported(format!("{what} in language {known} are not supported"))
                 .hint("Write it in plpgsql."))
         }
         Some(other) => {
@@ -43,31 +49,67 @@ fn check_language(language: Option<&str>) -> Result<()> {
     }
 }
 
+fn invalid<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message.into()))
+}
+
+/// What a routine's body gives.
+fn gives(routine: &RoutineDef) -> Gives {
+    let outputs = routine.output_parameters().count();
+    match () {
+        () if !routine.is_function() => Gives::Procedure,
+        () if routine.result == Oid::TRIGGER => Gives::Row,
+        () if routine.set && outputs > 0 => Gives::Rows,
+        () if routine.set => Gives::Set,
+        () if routine.result == Oid::VOID => Gives::Void,
+        () if outputs > 0 => Gives::Outputs,
+        () => Gives::Value,
+    }
+}
+
 impl<A: Allocator + Copy> Session<A> {
-    /// `CREATE PROCEDURE`
-    pub(super) fn create_procedure(
-        &mut self,
-        env: &Environment<'_>,
-        create: &CreateProcedure<'_>,
-    ) -> Result<Option<Tag>> {
-        const TAG: Option<Tag> = Some(Tag::Words("CREATE PROCEDURE"));
-        self.check_writes(env, "CREATE PROCEDURE")?;
-        check_language(create.language)?;
+    /// `CREATE FUNCTION`, `CREATE PROCEDURE`
+    pub(super) fn create_routine(&mut self, env: &Environment<'_>, create: &CreateRoutine<'_>) -> Result<Option<Tag>> {
+        let is_function = create.kind == RoutineKind::Function;
+        self.check_writes(env, if is_function { "CREATE FUNCTION" } else { "CREATE PROCEDURE" })?;
+        let (language, body) = match create.body {
+            RoutineBody::Text(body) => (language(create.language, is_function)?, body.to_owned()),
+            RoutineBody::Expression(_) if create.language.is_some_and(|known| !known.eq_ignore_ascii_case(SQL)) => {
+                return invalid("inline SQL function body only valid for language SQL");
+            }
+            RoutineBody::Expression(text) => (SQL, format!("SELECT {text}")),
+        };
         let (schema, name) = self.creation_place(env, create.path)?;
         let name = name.to_owned();
         let parameters = self.parameters(env, create)?;
+        let (result, set) = self.result(env, create, &parameters)?;
         self.lock_name(env, schema, &format!("procedure {name}"))?;
+        let said = &create.attributes;
+        if said.rows.is_some() && !set {
+            let message = "ROWS is not applicable when function does not return a set";
+            return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+        let rows = said.rows.unwrap_or(if set { 1000.0 } else { 0.0 });
         let mut routine = RoutineDef {
             oid: Oid::NONE,
+            version: self.new_version(env)?,
+            kind: if is_function { b'f' } else { b'p' },
             schema,
             name,
             owner: self.role(),
-            language: LANGUAGE.to_owned(),
+            language: language.to_owned(),
             parameters,
-            body: create.body.to_owned(),
+            result,
+            set,
+            volatility: said.volatility.unwrap_or(b'v'),
+            strict: said.strict.unwrap_or(false),
+            leakproof: said.leakproof.unwrap_or(false),
+            parallel: said.parallel.unwrap_or(b'u'),
+            costs: [(said.cost.unwrap_or(100.0) as f32).to_bits(), (rows as f32).to_bits()],
+            body,
         };
         // A body that is no program is refused now.
-        self.readied(env, &routine)?;
+        self.check_body(env, &routine)?;
         let known = {
             let definitions = self.definitions(env, &self.work)?;
             let same = |known: &&Arc<RoutineDef>| {
@@ -78,10 +120,7 @@ impl<A: Allocator + Copy> Session<A> {
         };
         routine.oid = match known {
             Some(known) if !create.replace => {
-                let types: Vec<String> =
-                    known.inputs().into_iter().map(|oid| typmod::format_type(Type::plain(oid))).collect();
                 let message = format!("function \"{}\" already exists with same argument types", known.name);
-                debug_assert_eq!(types.len(), known.inputs().len());
                 return Err(Error::statement(sqlstate::DUPLICATE_FUNCTION, message));
             }
             Some(known) => {
@@ -89,37 +128,148 @@ impl<A: Allocator + Copy> Session<A> {
                     return Err(not_owner(known.word(), &known.name));
                 }
                 routine.owner = known.owner;
-                let outputs = |routine: &RoutineDef| {
-                    let outputs = routine.parameters.iter().filter(|parameter| parameter.mode != b'i');
-                    outputs.map(|parameter| (parameter.mode, parameter.ty.oid)).collect::<Vec<_>>()
-                };
-                if outputs(&known) != outputs(&routine) {
-                    let message = "cannot change whether a procedure has output parameters";
-                    return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message));
-                }
-                for (old, new) in known.parameters.iter().zip(&routine.parameters) {
-                    if !old.name.is_empty() && old.name != new.name {
-                        let message = format!("cannot change name of input parameter \"{}\"", old.name);
-                        return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message)
-                            .hint(format!("Use DROP PROCEDURE {} first.", known.shown())));
-                    }
-                    if old.default.is_some() && new.default.is_none() {
-                        let message = "cannot remove parameter defaults from existing function";
-                        return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message)
-                            .hint(format!("Use DROP PROCEDURE {} first.", known.shown())));
-                    }
-                }
+                check_replaces(&known, &routine)?;
                 known.oid
             }
             None => self.new_oid(env)?,
         };
         let (oid, image) = (routine.oid, Some(routine_image(&routine)));
         self.define(env, &[Change { class: ObjectClass::Routine, oid, image }])?;
-        Ok(TAG)
+        Ok(Some(Tag::Words(if is_function { "CREATE FUNCTION" } else { "CREATE PROCEDURE" })))
     }
 
-    fn parameters(&mut self, env: &Environment<'_>, create: &CreateProcedure<'_>) -> Result<Vec<ParameterDef>> {
-        let invalid = |message: String| Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message));
+    /// The type of the result, and whether it is a set of them.
+    fn result(
+        &mut self,
+        env: &Environment<'_>,
+        create: &CreateRoutine<'_>,
+        parameters: &[ParameterDef],
+    ) -> Result<(Oid, bool)> {
+        let outputs: Vec<Oid> =
+            parameters.iter().filter(|parameter| parameter.mode != b'i').map(|parameter| parameter.ty.oid).collect();
+        let of_outputs = match outputs.as_slice() {
+            [] => None,
+            [only] if create.kind == RoutineKind::Function => Some(*only),
+            _ => Some(Oid::RECORD),
+        };
+        let (name, set) = match create.returns {
+            None if create.kind != RoutineKind::Function => return Ok((of_outputs.unwrap_or(Oid::VOID), false)),
+            None => {
+                return of_outputs
+                    .map_or_else(|| invalid("function result type must be specified"), |oid| Ok((oid, false)));
+            }
+            Some(Returns::Table) => {
+                let inputs_only = parameters.iter().all(|parameter| matches!(parameter.mode, b'i' | b't'));
+                return match inputs_only {
+                    true => Ok((of_outputs.unwrap_or(Oid::RECORD), true)),
+                    false => {
+                        let message = "OUT and INOUT arguments aren't allowed in TABLE functions";
+                        Err(Error::statement(sqlstate::SYNTAX_ERROR, message))
+                    }
+                };
+            }
+            Some(Returns::Value(name)) => (name, false),
+            Some(Returns::Set(name)) => (name, true),
+        };
+        let catalog = self.catalog(env)?;
+        let ty = match catalog.type_of(&name) {
+            Ok(ty) => ty,
+            Err(error) => {
+                let path: Vec<&str> = name.path.iter().map(|name| name.text).collect();
+                let is_row = match path.as_slice() {
+                    [name] => catalog.find(None, name)?.is_some(),
+                    [schema, name] => catalog.find(Some(schema), name)?.is_some(),
+                    _ => false,
+                };
+                return Err(match is_row {
+                    true => Error::unsupported("a function that returns rows of a table's type is not supported")
+                        .hint("Use RETURNS TABLE."),
+                    false => error,
+                });
+            }
+        };
+        if let Some(wanted) = of_outputs.filter(|wanted| *wanted != ty.oid) {
+            let message = format!(
+                "function result type must be {} because of OUT parameters",
+                typmod::format_type(Type::plain(wanted))
+            );
+            return invalid(message);
+        }
+        let is_pseudo = table::by_oid(ty.oid).is_some_and(|row| row.category == b'P');
+        let is_known = ty.oid == Oid::VOID || ty.oid == Oid::TRIGGER || (ty.oid == Oid::RECORD && of_outputs.is_some());
+        if is_pseudo && (!is_known || (set && ty.oid != Oid::RECORD)) {
+            let shown = typmod::format_type(ty);
+            return Err(Error::unsupported(format!("functions that return {shown} are not supported"))
+                .hint("Use OUT parameters, or RETURNS TABLE."));
+        }
+        if ty.oid == Oid::TRIGGER && create.language.is_some_and(|known| known.eq_ignore_ascii_case(SQL)) {
+            return invalid("SQL functions cannot return type trigger");
+        }
+        if ty.oid == Oid::TRIGGER && parameters.iter().any(ParameterDef::is_input) {
+            return invalid("trigger functions cannot have declared arguments");
+        }
+        Ok((ty.oid, set))
+    }
+
+    /// Reads a body, and finds out whether the statements of one in SQL are statements, with the result that is wanted.
+    fn check_body(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
+        let readied = self.readied(env, routine)?;
+        if !readied.body.is_sql {
+            return Ok(());
+        }
+        let frame = Frame::new(&readied.body, &readied.shapes);
+        let wanted = result_types(routine);
+        let shown = match routine.result {
+            Oid::RECORD => "record".to_owned(),
+            oid => typmod::format_type(Type::plain(oid)),
+        };
+        let mismatch = |detail: &str| {
+            let message = format!("return type mismatch in function declared to return {shown}");
+            Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message).detail(detail.to_owned())
+        };
+        const NO_RESULT: &str = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.";
+        let mut gives = matches!(readied.body.gives, Gives::Void);
+        for statement in &readied.body.block.body {
+            let (piece, is_last) = match &statement.kind {
+                Kind::Run(piece) => (piece, false),
+                Kind::Result(piece) => (piece, true),
+                _ => continue,
+            };
+            let (names, types) = frame.names(&readied.body, piece);
+            let plan = self.compile_piece(env, &piece.text, &names, &types)?;
+            if !is_last {
+                continue;
+            }
+            gives = true;
+            let plan = plan.as_deref().and_then(Plan::new).filter(|plan| plan.has(flags::RETURNS_ROWS));
+            let Some(plan) = plan else { return Err(mismatch(NO_RESULT)) };
+            let found: Vec<Oid> = plan.columns().map(|column| column.ty.oid).collect();
+            if found.len() != wanted.len() {
+                let few = if found.len() < wanted.len() { "few" } else { "many" };
+                return Err(mismatch(&match wanted.len() {
+                    1 => "Final statement must return exactly one column.".to_owned(),
+                    _ => format!("Final statement returns too {few} columns."),
+                }));
+            }
+            for (index, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+                if !can_coerce(*found, *wanted, Context::Assignment) {
+                    let (found, to) = (Type::plain(*found), Type::plain(*wanted));
+                    let (found, to) = (typmod::format_type(found), typmod::format_type(to));
+                    return Err(mismatch(&match routine.result {
+                        Oid::RECORD => {
+                            format!("Final statement returns {found} instead of {to} at column {}.", index + 1)
+                        }
+                        _ => format!("Actual return type is {found}."),
+                    }));
+                }
+            }
+        }
+        if gives { Ok(()) } else { Err(mismatch(NO_RESULT)) }
+    }
+
+    fn parameters(&mut self, env: &Environment<'_>, create: &CreateRoutine<'_>) -> Result<Vec<ParameterDef>> {
+        let is_function = create.kind == RoutineKind::Function;
+        let is_sql = create.language.is_none_or(|known| known.eq_ignore_ascii_case(SQL));
         if create.parameters.len() > PARAMETERS_MAX {
             let message = format!("functions cannot have more than {PARAMETERS_MAX} arguments");
             return Err(Error::statement(sqlstate::TOO_MANY_ARGUMENTS, message));
@@ -132,14 +282,17 @@ impl<A: Allocator + Copy> Session<A> {
                 return Err(Error::unsupported(format!("parameters of type {shown} are not supported")));
             }
             let name = parameter.name.map_or(String::new(), |name| name.text.to_owned());
-            if !name.is_empty() && parameters.iter().any(|known| known.name == name) {
+            // To a body in SQL what comes out has no names.
+            let apart = |known: &ParameterDef| is_sql && (known.mode == b'i') != (parameter.mode == b'i');
+            if !name.is_empty() && parameters.iter().any(|known| known.name == name && !apart(known)) {
                 return invalid(format!("parameter name \"{name}\" used more than once"));
             }
-            if parameter.default.is_some() && parameter.mode == b'o' {
+            if parameter.default.is_some() && matches!(parameter.mode, b'o' | b't') {
                 return invalid("only input parameters can have default values".to_owned());
             }
             let after_default = parameters.iter().any(|known| known.default.is_some());
-            if parameter.default.is_none() && after_default {
+            let is_output = matches!(parameter.mode, b'o' | b't');
+            if parameter.default.is_none() && after_default && !(is_function && is_output) {
                 return invalid(match parameter.mode {
                     b'o' => "procedure OUT parameters cannot appear after one with a default value".to_owned(),
                     _ => "input parameters after one with a default value must also have defaults".to_owned(),
@@ -156,70 +309,47 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(parameters)
     }
 
-    /// `DROP PROCEDURE`
-    pub(super) fn drop_procedures<O: Output>(
+    /// Calls a function with these values, and answers what it gives.
+    pub(crate) fn run_function(
         &mut self,
         env: &Environment<'_>,
-        names: &[ProcedureName<'_>],
-        if_exists: bool,
-        out: &mut O,
-    ) -> Result<Option<Tag>> {
-        self.check_writes(env, "DROP PROCEDURE")?;
-        for name in names {
-            let (schema, last) = split(name.path)?;
-            let types = match name.types {
-                Some(types) => {
-                    let catalog = self.catalog(env)?;
-                    Some(types.iter().map(|ty| Ok(catalog.type_of(ty)?.oid)).collect::<Result<Vec<Oid>>>()?)
-                }
-                None => None,
-            };
-            let found = self.catalog(env)?.routines_named(schema, last);
-            let fits = |routine: &&Arc<RoutineDef>| types.as_ref().is_none_or(|types| routine.inputs() == *types);
-            let fitting: Vec<_> = found.iter().filter(fits).collect();
-            let shown = match &types {
-                Some(types) => {
-                    let types: Vec<String> = types.iter().map(|oid| typmod::format_type(Type::plain(*oid))).collect();
-                    format!("procedure {last}({})", types.join(","))
-                }
-                None => format!("procedure {last}()"),
-            };
-            match fitting.as_slice() {
-                [routine] => {
-                    let (oid, home, own) = (routine.oid, routine.schema, routine.name.clone());
-                    let schema_owner = self.definitions(env, &self.work)?.schema_owner(home);
-                    if !self.owns(env, routine.owner)? && !self.owns(env, schema_owner)? {
-                        return Err(not_owner(routine.word(), &own));
-                    }
-                    self.lock_name(env, home, &format!("procedure {own}"))?;
-                    let gone = [ObjectClass::Routine, ObjectClass::Privileges];
-                    self.define(env, &gone.map(|class| Change { class, oid, image: None }))?;
-                }
-                [] if if_exists => {
-                    let message = format!("{shown} does not exist, skipping");
-                    out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
-                }
-                [] => {
-                    let message = match types {
-                        Some(_) => format!("{shown} does not exist"),
-                        None => format!("could not find a procedure named \"{last}\""),
-                    };
-                    return Err(Error::statement(sqlstate::UNDEFINED_FUNCTION, message));
-                }
-                _ => {
-                    let message = format!("procedure name \"{last}\" is not unique");
-                    return Err(Error::statement(sqlstate::AMBIGUOUS_FUNCTION, message)
-                        .hint("Specify the argument list to select the procedure unambiguously."));
-                }
+        routine: &RoutineDef,
+        arguments: Vec<Constant>,
+        notices: Notices<'_>,
+    ) -> Result<Returned> {
+        let readied = self.readied(env, routine)?;
+        let shown = if readied.body.is_sql { routine.name.clone() } else { routine.shown() };
+        let nesting = Nesting { depth: 0, atomic: true };
+        let mut interpreter = Interpreter::new(self, env, notices, &readied, &shown, nesting);
+        interpreter.reads_only = routine.volatility != b'v';
+        interpreter.returned.types = result_types(routine);
+        interpreter.returned.is_one = !routine.set;
+        interpreter.returned.is_void = routine.result == Oid::VOID && !readied.body.is_sql;
+        let mut arguments = arguments.into_iter();
+        for (index, parameter) in routine.parameters.iter().enumerate() {
+            // The first variable is `found`.
+            let number = index + 1;
+            if parameter.is_input()
+                && let (Some(value), Some(Slot::Scalar(_, place))) =
+                    (arguments.next(), interpreter.frame.slots.get_mut(number))
+            {
+                *place = value;
+            }
+            if parameter.mode != b'i' {
+                interpreter.returned.outputs.push(number as u32);
             }
         }
-        Ok(Some(Tag::Words("DROP PROCEDURE")))
+        interpreter.run()?;
+        if readied.body.gives == Gives::Outputs && !readied.body.is_sql {
+            interpreter.give_outputs()?;
+        }
+        Ok(std::mem::take(&mut interpreter.returned))
     }
 
     /// A procedure's body, read, with the types of its variables.
     pub(super) fn readied(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Arc<Readied>> {
         let settled =
-            env.database.shared.as_ref().filter(|_| self.work.shares_plans()).and_then(|shared| shared.settled());
+            env.database.shared.as_ref().filter(|_| self.shares_plans(env)).and_then(|shared| shared.settled());
         let settled = settled.filter(|_| !routine.oid.is_none());
         if let Some(found) = settled.and_then(|version| env.database.bodies.find(routine.oid, version)) {
             return Ok(found);
@@ -234,8 +364,18 @@ impl<A: Allocator + Copy> Session<A> {
             constant: false,
             not_null: false,
         };
-        let arguments = routine.parameters.iter().enumerate().map(variable).collect();
-        let readied = self.ready(env, &routine.body, &routine.name, arguments, settled)?;
+        let arguments = routine.parameters.iter().enumerate().map(variable);
+        let arguments = match routine.language.as_str() {
+            // In SQL the arguments are what goes in.
+            SQL => arguments
+                .zip(&routine.parameters)
+                .filter(|(_, parameter)| parameter.is_input())
+                .map(|(variable, _)| variable)
+                .collect(),
+            _ => arguments.collect(),
+        };
+        let known = (routine.name.as_str(), gives(routine), routine.language == SQL);
+        let readied = self.ready(env, &routine.body, known, arguments, settled)?;
         if let Some(version) = settled {
             env.database.bodies.add(routine.oid, version, &readied);
         }
@@ -246,11 +386,15 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         text: &str,
-        label: &str,
+        (label, gives, is_sql): (&str, Gives, bool),
         arguments: Vec<Declared>,
         version: Option<u64>,
     ) -> Result<Arc<Readied>> {
-        let body = on_engine_stack(|| read::read(text, label, arguments)).map_err(|error| match error.position() {
+        let read = || match is_sql {
+            true => read::read_sql(text, label, arguments, gives),
+            false => read::read(text, label, arguments, gives),
+        };
+        let body = on_engine_stack(read).map_err(|error| match error.position() {
             // The place is one in the body.
             Some(_) => crate::procedure::raise::copy(&error),
             None => error,
@@ -284,8 +428,8 @@ impl<A: Allocator + Copy> Session<A> {
         nesting: Nesting,
         notices: Notices<'_>,
     ) -> Result<()> {
-        check_language(block.language.or(Some(LANGUAGE)))?;
-        let readied = self.ready(env, block.body, "", Vec::new(), None)?;
+        language(block.language.or(Some(LANGUAGE)), false)?;
+        let readied = self.ready(env, block.body, ("", Gives::Procedure, false), Vec::new(), None)?;
         Interpreter::new(self, env, notices, &readied, "inline_code_block", nesting).run()
     }
 
@@ -308,4 +452,46 @@ impl<A: Allocator + Copy> Session<A> {
         }
         Ok(())
     }
+}
+
+/// The types of a row that a function gives, or of its value.
+fn result_types(routine: &RoutineDef) -> Vec<Oid> {
+    let outputs: Vec<Oid> = routine.output_parameters().map(|parameter| parameter.ty.oid).collect();
+    if outputs.is_empty() { vec![routine.result] } else { outputs }
+}
+
+/// Refuses to put a routine in the place of another that calls could not take for it.
+fn check_replaces(known: &RoutineDef, routine: &RoutineDef) -> Result<()> {
+    if known.kind != routine.kind {
+        return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, "cannot change routine kind").detail(format!(
+            "\"{}\" is a {}.",
+            known.name,
+            known.word()
+        )));
+    }
+    let drop = format!("Use DROP {} {} first.", known.word().to_uppercase(), known.shown());
+    let outputs = |routine: &RoutineDef| {
+        let outputs = routine.output_parameters();
+        outputs.map(|parameter| (parameter.mode, parameter.ty.oid)).collect::<Vec<_>>()
+    };
+    let is_other = outputs(known) != outputs(routine);
+    if known.is_function() && ((known.result, known.set) != (routine.result, routine.set) || is_other) {
+        let error =
+            Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, "cannot change return type of existing function");
+        return Err(error.hint(drop));
+    }
+    if is_other {
+        return invalid("cannot change whether a procedure has output parameters");
+    }
+    for (old, new) in known.parameters.iter().zip(&routine.parameters) {
+        if !old.name.is_empty() && old.name != new.name {
+            let message = format!("cannot change name of input parameter \"{}\"", old.name);
+            return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message).hint(drop));
+        }
+        if old.default.is_some() && new.default.is_none() {
+            let message = "cannot remove parameter defaults from existing function";
+            return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, message).hint(drop));
+        }
+    }
+    Ok(())
 }

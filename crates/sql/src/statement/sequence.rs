@@ -14,9 +14,9 @@ use crate::catalog::{Catalog, split};
 use crate::lexer::{Lexer, Token, TokenKind, literal};
 use crate::parser::ast::{AlterSequence, Path, SequenceOptions, TypeName};
 use crate::session::{Environment, Output, Session, Tag};
-use crate::types::{Oid, Type};
+use crate::types::{Oid, Type, function};
 use allocator_api2::alloc::Allocator;
-use base::settings::MessageLevel;
+use base::settings::{MessageLevel, quoted_identifier};
 use base::{Error, Result, sqlstate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -159,7 +159,15 @@ fn next_value(sequence: Oid) -> String {
     format!("nextval('{}'::regclass)", sequence.0)
 }
 
-/// The text of a default in which sequences have their numbers, and these.
+/// The schema of the functions of users that a name means; none if it is the server's own, or there are several.
+fn home_of(catalog: &Catalog<'_>, name: &str) -> Option<String> {
+    let routines = catalog.routines_named(None, name);
+    let first = routines.iter().find(|routine| routine.is_function())?;
+    let is_alone = function::by_name(name).is_empty() && routines.iter().all(|other| other.schema == first.schema);
+    if is_alone { catalog.schema_name(first.schema) } else { None }
+}
+
+/// The text of a default in which sequences have their numbers, and these; functions of users have their schemas.
 pub(super) fn numbered(catalog: &Catalog<'_>, text: &str) -> Result<(String, Vec<Oid>)> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut lexer = Lexer::new(text);
@@ -173,7 +181,19 @@ pub(super) fn numbered(catalog: &Catalog<'_>, text: &str) -> Result<(String, Vec
     let word = |at: usize| tokens.get(at).filter(|token| token.kind == TokenKind::Word).map(|token| token.text(text));
     let is = |at: usize, kind: TokenKind| tokens.get(at).is_some_and(|token| token.kind == kind);
     let (mut made, mut from, mut uses) = (String::with_capacity(text.len()), 0, Vec::new());
-    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind.is_string()) {
+    for (at, token) in tokens.iter().enumerate() {
+        let is_name = matches!(token.kind, TokenKind::Word | TokenKind::QuotedName);
+        if is_name && is(at + 1, TokenKind::ParenOpen) && !(at > 0 && is(at - 1, TokenKind::Dot)) {
+            if let Some(schema) = home_of(catalog, &literal::name(text, *token)) {
+                made.push_str(&text[from..token.start as usize]);
+                made.push_str(&format!("{}.", quoted_identifier(&schema)));
+                from = token.start as usize;
+            }
+            continue;
+        }
+        if !token.kind.is_string() {
+            continue;
+        }
         let cast =
             is(at + 1, TokenKind::ColonColon) && word(at + 2).is_some_and(|ty| ty.eq_ignore_ascii_case("regclass"));
         let functions = ["nextval", "currval", "setval"];

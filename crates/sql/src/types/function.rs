@@ -778,6 +778,8 @@ functions! {
     2162 "pg_get_function_arguments" [OID] TEXT FunctionArguments Strict Stable;
     2232 "pg_get_function_identity_arguments" [OID] TEXT FunctionIdentity Strict Stable;
     2165 "pg_get_function_result" [OID] TEXT FunctionResult Strict Stable;
+    6197 "pg_get_function_sqlbody" [OID] TEXT FunctionBody Strict Stable;
+    2098 "pg_get_functiondef" [OID] TEXT FunctionDefinition Strict Stable;
     1643 "pg_get_indexdef" [OID] TEXT GetIndexDefinition Strict Stable;
     2507 "pg_get_indexdef" [OID INT4 BOOL] TEXT GetIndexDefinition Strict Stable;
     1573 "pg_get_ruledef" [OID] TEXT GetRuleDefinition Strict Stable;

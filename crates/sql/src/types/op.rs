@@ -226,12 +226,14 @@ ops! {
             AdvisoryLock AdvisoryLockShared AdvisoryXactLock AdvisoryXactLockShared
             TryAdvisoryLock TryAdvisoryLockShared TryAdvisoryXactLock TryAdvisoryXactLockShared
             AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll
-            FunctionArguments FunctionIdentity FunctionResult
+            FunctionArguments FunctionIdentity FunctionResult FunctionDefinition FunctionBody
             NextValue CurrentValue LastValue SetValue SerialSequence SequenceLast SequencePart
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition
             HasTablePrivilege HasSequencePrivilege HasColumnPrivilege HasAnyColumnPrivilege HasSchemaPrivilege
             HasDatabasePrivilege HasFunctionPrivilege HasRole;
+        "A call of a function of a user: its number and its name stand before its arguments."
+            Routine;
         "The caller's: a function that returns a set."
             Unnest GenerateSeries GenerateNumericSeries GenerateTimestampSeries GenerateTimestamptzSeries
             GenerateSubscripts StringToTable RegexSplitToTable RegexMatches PartitionAncestors

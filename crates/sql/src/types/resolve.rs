@@ -55,14 +55,39 @@ pub enum Callable {
 
 /// The types of a signature, whoever's it is.
 trait Signature {
-    fn args(&self) -> &'static [Oid];
+    fn args(&self) -> &[Oid];
     fn result(&self) -> Oid;
+}
+
+/// A function of a user among others of its name.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Which one.
+    pub index: usize,
+    /// The types of the arguments as they were given.
+    pub args: Vec<Oid>,
+}
+
+impl Signature for Candidate {
+    fn args(&self) -> &[Oid] {
+        &self.args
+    }
+
+    fn result(&self) -> Oid {
+        Oid::NONE
+    }
+}
+
+/// Those among functions of users that a call with these types may mean: one, if it is resolved.
+pub fn resolve_candidates(candidates: Vec<Candidate>, actual: &[Oid]) -> Vec<Candidate> {
+    let exact: Vec<Candidate> = candidates.iter().filter(|candidate| candidate.args == actual).cloned().collect();
+    if exact.is_empty() { select(candidates.into_iter(), actual) } else { exact }
 }
 
 macro_rules! signatures {
     ($($row:ty)*) => {
         $(impl Signature for &$row {
-            fn args(&self) -> &'static [Oid] {
+            fn args(&self) -> &[Oid] {
                 self.args
             }
 
@@ -84,7 +109,7 @@ enum Row {
 }
 
 impl Signature for Row {
-    fn args(&self) -> &'static [Oid] {
+    fn args(&self) -> &[Oid] {
         match self {
             Row::Function(row) => row.args,
             Row::Aggregate(row) => row.args,
@@ -404,8 +429,9 @@ fn call_of_type(name: &str, actual: &[Oid]) -> Option<Callable> {
     }
 }
 
+/// The error of a call that means no function, or more than one.
 #[cold]
-fn function_error(name: &str, actual: &[Oid], code: SqlState) -> Error {
+pub fn function_error(name: &str, actual: &[Oid], code: SqlState) -> Error {
     let types: Vec<String> = actual.iter().map(|oid| show(*oid)).collect();
     let call = format!("{name}({})", types.join(", "));
     if code == sqlstate::AMBIGUOUS_FUNCTION {

@@ -10,6 +10,7 @@ use base::Result;
 
 const INTERNAL_LANGUAGE: Oid = Oid(12);
 const PLPGSQL_LANGUAGE: Oid = Oid(13_563);
+const SQL_LANGUAGE: Oid = Oid(14);
 
 /// `pg_type`
 pub(super) fn types(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
@@ -142,13 +143,13 @@ pub(super) fn functions(context: &ViewContext<'_>, rows: &mut RowSink) -> Result
     }
     let definitions = &context.catalog.definitions;
     for known in definitions.routines() {
-        procedure(rows, known, definitions.shown_acl(Guard::routine(known)));
+        of_user(rows, known, definitions.shown_acl(Guard::routine(known)));
     }
     Ok(())
 }
 
-/// The row of a procedure of a user.
-fn procedure(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
+/// The row of a function or a procedure of a user.
+fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
     let oid = |oid: Oid| Datum::Int(oid.0.into());
     let inputs: Vec<Datum<'_>> = known.inputs().into_iter().map(oid).collect();
     let parameters = known.parameters.iter();
@@ -166,21 +167,21 @@ fn procedure(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         .text(&known.name)
         .oid(known.schema)
         .oid(known.owner)
-        .oid(PLPGSQL_LANGUAGE)
-        .float(100.0)
-        .float(0.0)
+        .oid(if known.language == "sql" { SQL_LANGUAGE } else { PLPGSQL_LANGUAGE })
+        .float(f32::from_bits(known.costs[0]).into())
+        .float(f32::from_bits(known.costs[1]).into())
         .oid(Oid::NONE)
         .int(0)
-        .char(b'p')
+        .char(known.kind)
         .bool(false)
-        .bool(false)
-        .bool(false)
-        .bool(false)
-        .char(b'v')
-        .char(b'u')
+        .bool(known.leakproof)
+        .bool(known.strict)
+        .bool(known.set)
+        .char(known.volatility)
+        .char(known.parallel)
         .int(inputs.len() as i64)
         .int(defaults.len() as i64)
-        .oid(if has_outputs { Oid::RECORD } else { Oid::VOID })
+        .oid(known.result)
         .array(&inputs);
     let row = if has_outputs { row.array(&types).array(&modes) } else { row.nulls(2) };
     let row = if has_names { row.array(&names) } else { row.null() };
@@ -247,7 +248,7 @@ pub(super) fn access_methods(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<
 
 /// `pg_language`
 pub(super) fn languages(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    for (oid, name) in [(INTERNAL_LANGUAGE, "internal"), (Oid(14), "sql"), (PLPGSQL_LANGUAGE, "plpgsql")] {
+    for (oid, name) in [(INTERNAL_LANGUAGE, "internal"), (SQL_LANGUAGE, "sql"), (PLPGSQL_LANGUAGE, "plpgsql")] {
         rows.row()
             .oid(oid)
             .text(name)

@@ -29,6 +29,7 @@ use crate::bind::tree::{Bound, Column, Expr, Origin, ROW_ID, RelationId, Source,
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 use std::collections::{BTreeMap, BTreeSet};
+use storage::txn::LockMode;
 
 type Columns = BTreeSet<Column>;
 
@@ -117,6 +118,10 @@ impl Encoder<'_> {
         if !self.bound.reusable {
             self.flags &= !flags::REUSABLE;
         }
+        if !self.bound.routines.is_empty() {
+            // A function may see what the statement sees.
+            self.flags |= flags::CALLS | flags::READS;
+        }
         let parameters: Vec<u32> = self
             .bound
             .parameters
@@ -141,6 +146,9 @@ impl Encoder<'_> {
                 let qualified = if self.bound.qualified.contains(&table.oid) { PlanTable::QUALIFIED } else { 0 };
                 [table.oid.0, table.version as u32, (table.version >> 32) as u32, lock as u32 | searched | qualified]
             })
+            .chain(self.bound.routines.iter().flat_map(|(oid, version)| {
+                [oid.0, *version as u32, (*version >> 32) as u32, LockMode::AccessShare as u32]
+            }))
             .collect();
         let mut accesses = Vec::new();
         for access in self.bound.accesses.merged() {

@@ -13,6 +13,7 @@ use super::{Columns, DEPTH_MAX, Encoder, columns_in, flags};
 use crate::bind::tree::{Column, Expr, ExprKind, FrameEnd, ROW_ID, RelationId, Source, TABLE_OID, WindowFunction};
 use crate::catalog::definition::{Rows, TableDef};
 use crate::parser::ast::{LockStrength, LockWait};
+use crate::types::op::Op;
 use crate::types::{Kind, function, table};
 use base::{Error, Result, sqlstate};
 use std::collections::BTreeSet;
@@ -348,7 +349,10 @@ impl Encoder<'_> {
         let mut read = needed.clone();
         self.reads(filter, &mut read);
         let output = Column { relation, column: 0 };
+        let relation_width = self.bound.relations[relation as usize].columns.len() - usize::from(ordinality);
+        let is_users = matches!(&call.kind, ExprKind::Call(call) if set && call.op == Op::Routine);
         let width = match &call.kind {
+            _ if is_users => relation_width as u16,
             ExprKind::Call(call) if set => function::columns(call.op).len().max(1) as u16,
             _ => 1,
         };
@@ -366,6 +370,11 @@ impl Encoder<'_> {
                 record.op = call.op as u32;
                 record.count = call.arguments.len() as u32;
                 record.arguments = self.values(&call.arguments)?;
+                if is_users {
+                    let registers: Result<Vec<u32>> =
+                        (0..width).map(|column| self.maybe_register(relation, column, &read)).collect();
+                    record.outputs = self.plan.list(&registers?).0;
+                }
             }
             _ => {
                 let mut code = Code::new();

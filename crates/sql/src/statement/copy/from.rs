@@ -337,6 +337,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
             isolation: tables.isolation,
             pairs: &mut *tables.pairs,
             lock_timeout_ns: tables.lock_timeout_ns,
+            later: tables.later,
         };
         let mut exec = Exec::new(plan, around, Some(own));
         for parameter in plan.parameters() {

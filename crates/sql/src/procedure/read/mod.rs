@@ -8,11 +8,13 @@
 //! 2. Blocks and loops in one another are counted, because those who read the tree recurse: `54001`.
 //! 3. Runs on the engine's own stack, and waits for nothing.
 
+mod sql;
+mod statement;
+
+pub use sql::read as read_sql;
+
 use super::condition;
-use super::tree::{
-    Block, Body, Handler, Into, Item, Kind, Level, Piece, Raise, RaiseOption, Source, Statement, Target, TypeText,
-    Variable,
-};
+use super::tree::{Block, Body, Gives, Handler, Into, Kind, Piece, Statement, Target, TypeText, Variable};
 use crate::lexer::{Lexer, Token, TokenKind, error_near, literal};
 use base::{Error, Result, sqlstate};
 
@@ -22,7 +24,18 @@ const DEPTH_MAX: u32 = 64;
 const VARIABLES_MAX: usize = 1000;
 
 /// Reads a body. `label` is the routine's name; arguments are its first variables, with names and types.
-pub fn read(text: &str, label: &str, arguments: Vec<Variable>) -> Result<Body> {
+pub fn read(text: &str, label: &str, arguments: Vec<Variable>, gives: Gives) -> Result<Body> {
+    let mut reader = Reader::new(text, label, arguments, gives)?;
+    let outer = reader.label()?;
+    let block = reader.block(outer)?;
+    reader.eat_kind(TokenKind::Semicolon);
+    if reader.peek().kind != TokenKind::End {
+        return Err(reader.unexpected());
+    }
+    Ok(Body { variables: reader.variables, pieces: reader.pieces, block, gives, is_sql: false })
+}
+
+fn tokens_of(text: &str) -> Result<Vec<Token>> {
     let mut lexer = Lexer::new(text);
     let mut tokens = Vec::new();
     loop {
@@ -32,30 +45,7 @@ pub fn read(text: &str, label: &str, arguments: Vec<Variable>) -> Result<Body> {
             break;
         }
     }
-    let mut reader = Reader {
-        text,
-        tokens,
-        at: 0,
-        variables: Vec::new(),
-        visible: Vec::new(),
-        labels: Vec::new(),
-        pieces: 0,
-        depth: 0,
-        line: (0, 1),
-    };
-    reader.variable("", "found", TypeText::Named("boolean".to_owned()))?;
-    for mut variable in arguments {
-        variable.label = label.to_owned();
-        reader.variables.push(variable);
-        reader.visible.push(reader.variables.len() as u32 - 1);
-    }
-    let outer = reader.label()?;
-    let block = reader.block(outer)?;
-    reader.eat_kind(TokenKind::Semicolon);
-    if reader.peek().kind != TokenKind::End {
-        return Err(reader.unexpected());
-    }
-    Ok(Body { variables: reader.variables, pieces: reader.pieces, block })
+    Ok(tokens)
 }
 
 struct Reader<'t> {
@@ -71,6 +61,36 @@ struct Reader<'t> {
     depth: u32,
     /// A byte and the line that it is in.
     line: (usize, u32),
+    /// What `$1` and so on mean.
+    arguments: Vec<u32>,
+    gives: Gives,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, label: &str, arguments: Vec<Variable>, gives: Gives) -> Result<Reader<'t>> {
+        let mut reader = Reader {
+            text,
+            tokens: tokens_of(text)?,
+            at: 0,
+            variables: Vec::new(),
+            visible: Vec::new(),
+            labels: Vec::new(),
+            pieces: 0,
+            depth: 0,
+            line: (0, 1),
+            arguments: Vec::new(),
+            gives,
+        };
+        reader.variable("", "found", TypeText::Named("boolean".to_owned()))?;
+        for mut variable in arguments {
+            variable.label = label.to_owned();
+            reader.variables.push(variable);
+            let number = reader.variables.len() as u32 - 1;
+            reader.visible.push(number);
+            reader.arguments.push(number);
+        }
+        Ok(reader)
+    }
 }
 
 impl Reader<'_> {
@@ -198,7 +218,14 @@ impl Reader<'_> {
 
     /// A variable or a field of one, if that is what stands here.
     fn target(&mut self) -> Result<Option<Target>> {
-        if !Self::is_name(self.peek()) {
+        let token = self.peek();
+        if token.kind == TokenKind::Parameter {
+            let place = token.text(self.text)[1..].parse::<usize>().unwrap_or(0);
+            let known = place.checked_sub(1).and_then(|place| self.arguments.get(place)).copied();
+            self.at += usize::from(known.is_some());
+            return Ok(known.map(|variable| Target { variable, field: None }));
+        }
+        if !Self::is_name(token) {
             return Ok(None);
         }
         let from = self.at;
@@ -297,8 +324,15 @@ impl Reader<'_> {
     }
 
     fn piece(&mut self, text: String, (first, end): (usize, usize)) -> Piece {
-        let mut variables = Vec::new();
+        // `$2` is the second of a piece's variables: the arguments up to the last that is named so stand first.
+        let places = self.tokens[first..end].iter().filter(|token| token.kind == TokenKind::Parameter);
+        let places = places.filter_map(|token| token.text(self.text)[1..].parse::<usize>().ok());
+        let last = places.filter(|place| *place <= self.arguments.len()).max().unwrap_or(0);
+        let mut variables = self.arguments[..last].to_vec();
         for &number in self.visible.iter().rev() {
+            if variables.contains(&number) {
+                continue;
+            }
             let name = &self.variables[number as usize].name;
             let named = |token: &Token| Self::is_name(*token) && literal::name(self.text, *token) == name.as_str();
             if self.tokens[first..end].iter().any(named) {
@@ -579,7 +613,7 @@ impl Reader<'_> {
             return self.labelled(label);
         }
         let token = self.peek();
-        if Self::is_name(token) {
+        if Self::is_name(token) || token.kind == TokenKind::Parameter {
             let from = self.at;
             if let Some(target) = self.target()? {
                 if self.eat_kind(TokenKind::ColonEquals) || self.eat_operator("=") {
@@ -642,393 +676,4 @@ impl Reader<'_> {
             _ => Err(self.unexpected()),
         }
     }
-
-    /// What may have a label: a block or a loop.
-    fn labelled(&mut self, label: Option<String>) -> Result<Kind> {
-        if self.is("declare") || self.is("begin") {
-            let block = self.block(label)?;
-            self.semicolon()?;
-            return Ok(Kind::Block(block));
-        }
-        if self.eat("loop") {
-            let body = self.loop_body(label.as_deref())?;
-            return Ok(Kind::Loop { label, condition: None, body });
-        }
-        if self.eat("while") {
-            let condition = Some(self.expression(&["loop"])?);
-            self.expect("loop")?;
-            let body = self.loop_body(label.as_deref())?;
-            return Ok(Kind::Loop { label, condition, body });
-        }
-        if self.eat("for") {
-            return self.for_loop(label);
-        }
-        if self.eat("foreach") {
-            let target = self.assigned()?;
-            if self.is("slice") {
-                return Err(self.refused("FOREACH with SLICE"));
-            }
-            self.expect("in")?;
-            self.expect("array")?;
-            let array = self.expression(&["loop"])?;
-            self.expect("loop")?;
-            let body = self.loop_body(label.as_deref())?;
-            return Ok(Kind::Elements { label, target, array, body });
-        }
-        Err(self.unexpected())
-    }
-
-    /// What a loop repeats, to its `END LOOP`.
-    fn loop_body(&mut self, label: Option<&str>) -> Result<Vec<Statement>> {
-        self.descend()?;
-        self.labels.push((label.unwrap_or("").to_owned(), true));
-        let body = self.statements(&["end"])?;
-        self.labels.pop();
-        self.expect("end")?;
-        self.expect("loop")?;
-        self.end_label(label)?;
-        self.semicolon()?;
-        self.depth -= 1;
-        Ok(body)
-    }
-
-    fn for_loop(&mut self, label: Option<String>) -> Result<Kind> {
-        let first = self.at;
-        // What it is about is known at its `LOOP`: two dots make it count.
-        while !self.is("in") {
-            if matches!(self.peek().kind, TokenKind::End | TokenKind::Semicolon) {
-                return Err(self.unexpected());
-            }
-            self.next();
-        }
-        self.next();
-        let reverse = self.is("reverse");
-        let after = self.at;
-        let counts = self.until(&["..", "loop"]).is_ok() && self.peek().kind == TokenKind::DotDot;
-        self.at = first;
-        let seen = self.visible.len();
-        let kind = if counts {
-            let name = self.name()?;
-            self.expect("in")?;
-            self.at = after + usize::from(reverse);
-            let lower = self.expression(&[".."])?;
-            self.next();
-            let upper = self.expression(&["loop", "by"])?;
-            let step = if self.eat("by") { Some(self.expression(&["loop"])?) } else { None };
-            self.expect("loop")?;
-            let own = label.clone().unwrap_or_default();
-            let variable = self.variable(&own, &name, TypeText::Named("integer".to_owned()))?;
-            let body = self.loop_body(label.as_deref())?;
-            Kind::Count { label, variable, bounds: (lower, upper), step, reverse, body }
-        } else {
-            let token = self.peek();
-            if Self::is_name(token)
-                && self.is_at(1, "in")
-                && self.find(&[literal::name(self.text, token).into_owned()]).is_none()
-            {
-                let message = "loop variable of loop over rows must be a record variable or list of scalar variables";
-                return Err(self.wrong(message.to_owned()));
-            }
-            let into = Into { targets: self.targets()?, strict: false };
-            self.expect("in")?;
-            let source = if self.eat("execute") {
-                let text = self.expression(&["loop", "using"])?;
-                let mut using = Vec::new();
-                if self.eat("using") {
-                    using.push(self.expression(&[",", "loop"])?);
-                    while self.eat_kind(TokenKind::Comma) {
-                        using.push(self.expression(&[",", "loop"])?);
-                    }
-                }
-                Source::Text(text, using)
-            } else {
-                let span = self.until(&["loop"])?;
-                let text = self.span(span).to_owned();
-                Source::Piece(self.piece(text, span))
-            };
-            self.expect("loop")?;
-            let body = self.loop_body(label.as_deref())?;
-            Kind::Rows { label, into, source, body }
-        };
-        self.visible.truncate(seen);
-        Ok(kind)
-    }
-
-    fn conditional(&mut self) -> Result<Kind> {
-        self.next();
-        self.descend()?;
-        let mut arms = Vec::new();
-        let mut otherwise = None;
-        let condition = self.expression(&["then"])?;
-        self.expect("then")?;
-        const ENDS: [&str; 4] = ["end", "else", "elsif", "elseif"];
-        arms.push((condition, self.statements(&ENDS)?));
-        while self.eat("elsif") || self.eat("elseif") {
-            let condition = self.expression(&["then"])?;
-            self.expect("then")?;
-            arms.push((condition, self.statements(&ENDS)?));
-        }
-        if self.eat("else") {
-            otherwise = Some(self.statements(&["end"])?);
-        }
-        self.expect("end")?;
-        self.expect("if")?;
-        self.semicolon()?;
-        self.depth -= 1;
-        Ok(Kind::If { value: None, arms, otherwise, is_case: false })
-    }
-
-    fn case(&mut self) -> Result<Kind> {
-        self.next();
-        self.descend()?;
-        let value = if self.is("when") {
-            None
-        } else {
-            let piece = self.expression(&["when"])?;
-            // A name that cannot be written without quotes.
-            let name = format!("__Case__Variable_{}__", self.variables.len());
-            let number = self.variable("", &name, TypeText::Value)?;
-            self.visible.pop();
-            Some((number, piece))
-        };
-        let mut arms = Vec::new();
-        while self.eat("when") {
-            let mut condition = match &value {
-                None => self.expression(&["then"])?,
-                Some((number, _)) => {
-                    let span = self.until(&["then"])?;
-                    let name = self.variables[*number as usize].name.clone();
-                    let text = format!("SELECT \"{name}\" IN ({})", self.span(span));
-                    self.piece(text, span)
-                }
-            };
-            condition.variables.extend(value.iter().map(|value| value.0));
-            self.expect("then")?;
-            arms.push((condition, self.statements(&["end", "else", "when"])?));
-        }
-        if arms.is_empty() {
-            return Err(self.unexpected());
-        }
-        let otherwise = if self.eat("else") { Some(self.statements(&["end"])?) } else { None };
-        self.expect("end")?;
-        self.expect("case")?;
-        self.semicolon()?;
-        self.depth -= 1;
-        Ok(Kind::If { value, arms, otherwise, is_case: true })
-    }
-
-    fn leave(&mut self) -> Result<Kind> {
-        let again = self.is("continue");
-        self.next();
-        let label = match Self::is_name(self.peek()) && !self.is("when") {
-            true => Some(self.name()?),
-            false => None,
-        };
-        let when = if self.eat("when") { Some(self.expression(&[";"])?) } else { None };
-        self.semicolon()?;
-        let word = if again { "CONTINUE" } else { "EXIT" };
-        match &label {
-            None if !self.labels.iter().any(|label| label.1) => Err(self.wrong(match again {
-                true => "CONTINUE cannot be used outside a loop".to_owned(),
-                false => format!("{word} cannot be used outside a loop, unless it has a label"),
-            })),
-            Some(name) => match self.labels.iter().rev().find(|label| label.0 == *name) {
-                None => {
-                    let message =
-                        format!("there is no label \"{name}\" attached to any block or loop enclosing this statement");
-                    Err(self.wrong(message))
-                }
-                Some((_, false)) if again => {
-                    Err(self.wrong(format!("block label \"{name}\" cannot be used in CONTINUE")))
-                }
-                Some(_) => Ok(Kind::Leave { label, again, when }),
-            },
-            None => Ok(Kind::Leave { label, again, when }),
-        }
-    }
-
-    fn return_statement(&mut self) -> Result<Kind> {
-        self.next();
-        if self.is("next") || self.is("query") {
-            let message = "cannot use RETURN NEXT in a non-SETOF function";
-            return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message));
-        }
-        if !self.eat_kind(TokenKind::Semicolon) {
-            return Err(self.wrong("RETURN cannot have a parameter in a procedure".to_owned()));
-        }
-        Ok(Kind::Return)
-    }
-
-    fn execute(&mut self) -> Result<Kind> {
-        self.next();
-        const ENDS: [&str; 3] = ["into", "using", ";"];
-        let text = self.expression(&ENDS)?;
-        let (mut into, mut using) = (None, Vec::new());
-        loop {
-            if into.is_none() && self.eat("into") {
-                let strict = self.eat("strict");
-                into = Some(Into { targets: self.targets()?, strict });
-            } else if using.is_empty() && self.eat("using") {
-                using.push(self.expression(&[",", "into", ";"])?);
-                while self.eat_kind(TokenKind::Comma) {
-                    using.push(self.expression(&[",", "into", ";"])?);
-                }
-            } else {
-                break;
-            }
-        }
-        self.semicolon()?;
-        Ok(Kind::Execute { text, into, using })
-    }
-
-    fn raise(&mut self) -> Result<Kind> {
-        self.next();
-        let mut raise = Raise {
-            level: Level::Exception,
-            format: None,
-            arguments: Vec::new(),
-            condition: None,
-            options: Vec::new(),
-        };
-        if self.eat_kind(TokenKind::Semicolon) {
-            return Ok(Kind::Raise(raise));
-        }
-        const LEVELS: [(&str, Level); 6] = [
-            ("debug", Level::Debug),
-            ("log", Level::Log),
-            ("info", Level::Info),
-            ("notice", Level::Notice),
-            ("warning", Level::Warning),
-            ("exception", Level::Exception),
-        ];
-        if let Some((_, level)) = LEVELS.iter().find(|known| self.is(known.0)) {
-            raise.level = *level;
-            self.next();
-        }
-        let token = self.peek();
-        if token.kind.is_string() {
-            self.next();
-            let format = literal::string(self.text, token)?.into_owned();
-            while self.eat_kind(TokenKind::Comma) {
-                raise.arguments.push(self.expression(&[",", "using", ";"])?);
-            }
-            let wanted = places(&format);
-            if raise.arguments.len() > wanted {
-                return Err(self.wrong("too many parameters specified for RAISE".to_owned()));
-            }
-            if raise.arguments.len() < wanted {
-                return Err(self.wrong("too few parameters specified for RAISE".to_owned()));
-            }
-            raise.format = Some(format);
-        } else if Self::is_name(token) && !self.is("using") {
-            let name = self.name()?;
-            raise.condition = Some(match name.as_str() {
-                "sqlstate" => self.state()?,
-                _ => condition::code(&name).ok_or_else(|| {
-                    let message = format!("unrecognized exception condition \"{name}\"");
-                    Error::statement(sqlstate::UNDEFINED_OBJECT, message)
-                })?,
-            });
-        }
-        if self.eat("using") {
-            loop {
-                let name = self.name()?;
-                let option = match name.as_str() {
-                    "message" => RaiseOption::Message,
-                    "detail" => RaiseOption::Detail,
-                    "hint" => RaiseOption::Hint,
-                    "errcode" => RaiseOption::Code,
-                    "column" | "constraint" | "datatype" | "table" | "schema" => {
-                        return Err(self.refused(&format!("RAISE with {}", name.to_uppercase())));
-                    }
-                    _ => return Err(self.wrong(format!("unrecognized RAISE statement option \"{name}\""))),
-                };
-                if !self.eat_operator("=") && !self.eat_kind(TokenKind::ColonEquals) {
-                    return Err(self.unexpected());
-                }
-                let piece = self.expression(&[",", ";"])?;
-                raise.options.push((option, piece));
-                if !self.eat_kind(TokenKind::Comma) {
-                    break;
-                }
-            }
-        }
-        self.semicolon()?;
-        Ok(Kind::Raise(raise))
-    }
-
-    fn diagnostics(&mut self) -> Result<Kind> {
-        self.next();
-        let stacked = self.eat("stacked");
-        if !stacked {
-            self.eat("current");
-        }
-        self.expect("diagnostics")?;
-        let mut items = Vec::new();
-        loop {
-            let target = self.assigned()?;
-            if !self.eat_operator("=") && !self.eat_kind(TokenKind::ColonEquals) {
-                return Err(self.unexpected());
-            }
-            let name = self.name()?;
-            let (item, of_error) = match name.as_str() {
-                "row_count" => (Item::RowCount, false),
-                "pg_context" => return Err(self.refused("PG_CONTEXT")),
-                "returned_sqlstate" => (Item::State, true),
-                "message_text" => (Item::Message, true),
-                "pg_exception_detail" => (Item::Detail, true),
-                "pg_exception_hint" => (Item::Hint, true),
-                "pg_exception_context" => (Item::Context, true),
-                "column_name" | "constraint_name" | "pg_datatype_name" | "table_name" | "schema_name" => {
-                    return Err(self.refused(&name.to_uppercase()));
-                }
-                _ => return Err(self.wrong(format!("unrecognized GET DIAGNOSTICS item at or near \"{name}\""))),
-            };
-            if of_error != stacked {
-                let words = if stacked { "STACKED" } else { "CURRENT" };
-                let message =
-                    format!("diagnostics item {} is not allowed in GET {words} DIAGNOSTICS", name.to_uppercase());
-                return Err(self.wrong(message));
-            }
-            items.push((target, item));
-            if !self.eat_kind(TokenKind::Comma) {
-                break;
-            }
-        }
-        self.semicolon()?;
-        Ok(Kind::Diagnostics(stacked, items))
-    }
-
-    fn end(&mut self) -> Result<Kind> {
-        let commit = self.is("commit");
-        self.next();
-        if !self.eat("work") {
-            self.eat("transaction");
-        }
-        if !commit && self.is("to") {
-            let message = "unsupported transaction command in PL/pgSQL";
-            return Err(Error::unsupported(message));
-        }
-        let mut chain = false;
-        if self.eat("and") {
-            chain = !self.eat("no");
-            self.expect("chain")?;
-        }
-        self.semicolon()?;
-        Ok(Kind::End { commit, chain })
-    }
-}
-
-/// How many arguments a message asks for.
-fn places(format: &str) -> usize {
-    let mut count = 0;
-    let mut rest = format;
-    while let Some(at) = rest.find('%') {
-        rest = &rest[at + 1..];
-        match rest.strip_prefix('%') {
-            Some(after) => rest = after,
-            None => count += 1,
-        }
-    }
-    count
 }

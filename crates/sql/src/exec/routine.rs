@@ -1,0 +1,96 @@
+//! Calls of functions of users, from within an execution.
+//!
+//! ```text
+//!   operands on the stack ──> values ──> Caller (the session): the body's statements are executions of their own ──> a value
+//! ```
+//!
+//! Rules
+//! 1. Nothing is latched or borrowed while a body runs: the values of the call are copied, and so is what comes back.
+//! 2. The transaction's pairs of commands are one list with two holders: whoever runs has all of it, and hands on what it added.
+//! 3. What the body changed has numbers of commands above the statement's, so that the statement does not see it; checks at the
+//!    statement's end do ([`super::access::Tables::later`]).
+
+use super::Exec;
+use super::access::Tables;
+use super::series::FunctionState;
+use super::store::Rows;
+use super::value::{Memory, Value};
+use crate::plan::blob::{self, At, Constant};
+use crate::plan::record::FunctionScan;
+use crate::procedure::run::Returned;
+use crate::types::{Datum, Oid, table};
+use base::{Error, Result};
+
+/// What calls functions of users: the session.
+pub trait Caller {
+    /// Calls one with these values. What it gives is of no rows where it is null, or has none. `tables` is what the statement at hand uses.
+    fn call(&self, oid: Oid, arguments: Vec<Constant>, tables: Option<&mut Tables<'_>>) -> Result<Returned>;
+}
+
+impl Exec<'_> {
+    /// Calls a function whose number, name and arguments these are, and keeps its rows in a node's buffer.
+    pub(super) fn routine_rows(&mut self, record: &FunctionScan, operands: &[Value]) -> Result<FunctionState> {
+        let oid = match operands.first() {
+            Some(Value::Int(oid)) => Oid(*oid as u32),
+            _ => Oid::NONE,
+        };
+        let Some(caller) = self.around.caller else {
+            return Err(Error::unsupported("a function of a user cannot be called here"));
+        };
+        let arguments = operands.iter().skip(2).map(|value| Constant::of(self.memory.datum(*value))).collect();
+        let returned = caller.call(oid, arguments, self.tables.as_mut())?;
+        self.memory.buffers[record.buffer as usize].clear();
+        let width = self.plan.bytes.list(At(record.outputs)).len();
+        let mut rows = Rows::new(width);
+        let mut at = 0;
+        let mut row = Vec::with_capacity(width);
+        for _ in 0..returned.count {
+            self.breath()?;
+            row.clear();
+            for oid in &returned.types {
+                let (datum, next) = blob::get_value(table::kind(*oid), &returned.rows, at)?;
+                at = next;
+                row.push(self.memory.to_buffer(record.buffer, datum)?);
+            }
+            row.resize(width, Value::Null);
+            rows.push(row.iter().copied())?;
+        }
+        if returned.count == 0 && returned.is_one {
+            row.clear();
+            row.resize(width, Value::Null);
+            rows.push(row.iter().copied())?;
+        }
+        Ok(FunctionState::Elements { rows })
+    }
+
+    /// Calls the function whose number, name and arguments are on the stack from `start` on.
+    pub(super) fn call_routine(&mut self, start: usize) -> Result<()> {
+        let oid = match self.stack[start] {
+            Value::Int(oid) => Oid(oid as u32),
+            _ => Oid::NONE,
+        };
+        let Some(caller) = self.around.caller else {
+            return Err(Error::unsupported("a function of a user cannot be called here"));
+        };
+        let arguments: Vec<Constant> =
+            self.stack[start + 2..].iter().map(|value| Constant::of(self.memory.datum(*value))).collect();
+        let result = caller.call(oid, arguments, self.tables.as_mut())?;
+        let datum = match (result.count, result.types.first()) {
+            (1.., Some(oid)) => blob::get_value(table::kind(*oid), &result.rows, 0)?.0,
+            _ if result.is_void => Datum::Bytes(&[]),
+            _ => Datum::Null,
+        };
+        let value = match datum {
+            Datum::Bytes(bytes) => {
+                self.spare.clear();
+                self.spare.extend_from_slice(bytes);
+                return self.push_result(start);
+            }
+            Datum::Null => Value::Null,
+            datum => Memory::to_scratch(&mut self.memory.scratch, datum)?,
+        };
+        self.stack.truncate(start);
+        self.stack.push(value);
+        Ok(())
+    }
+}
