@@ -743,7 +743,7 @@ impl Binder<'_> {
                     return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(clause.at)));
                 }
                 self.needs(relation, UPDATE);
-                locks.push(RowLock { relation, strength: clause.strength, wait: clause.wait });
+                locks.push(RowLock { relation, strength: clause.strength, wait: clause.wait, inherited: false });
             }
         }
         Ok(locks)
@@ -765,7 +765,12 @@ impl Binder<'_> {
         for inner in inner {
             match &self.bound.relations[inner as usize].source {
                 Source::Table(table) if matches!(table.rows, crate::catalog::definition::Rows::Stored(_)) => {
-                    locks.push(RowLock { relation: inner, strength: clause.strength, wait: clause.wait });
+                    locks.push(RowLock {
+                        relation: inner,
+                        strength: clause.strength,
+                        wait: clause.wait,
+                        inherited: true,
+                    });
                 }
                 Source::Query(_) => self.lock_below(inner, clause)?,
                 _ => {}

@@ -351,6 +351,8 @@ pub struct RowLock {
     pub strength: LockStrength,
     /// What to do with a row that is locked.
     pub wait: LockWait,
+    /// The clause is one of the query around: the lock goes with the table if that is pulled up.
+    pub inherited: bool,
 }
 
 /// `SELECT`

@@ -11,6 +11,7 @@
 //! 3. What recurses over a statement goes through its views: the heights of views that stand in one another are bounded together
 //!    (`54001`).
 //! 4. Notes are taken where the text says the name that was looked up: a tree that the binder itself has made leaves none.
+//! 5. A view that is a security barrier skips no rows, and says so with an `OFFSET`: nothing above it is computed for rows that it hides.
 
 use super::scope::{Item, Scope, ScopeColumn};
 use super::tree::{Expr, ExprKind, RelationId, Source};
@@ -21,6 +22,7 @@ use crate::catalog::schema::{BOOTSTRAP_ROLE, FIRST_USER_OID};
 use crate::catalog::view::{Piece, ViewDef};
 use crate::lexer::{Lexer, TokenKind};
 use crate::parser::ast::{self, Alias, Name, Query};
+use crate::plan::blob::Constant;
 use crate::types::{Arena, Oid, Type};
 use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
@@ -106,7 +108,13 @@ impl Binder<'_> {
         let Some(view) = &table.view else { return Ok(None) };
         self.note_table(&table, path);
         let access = self.new_access(table.oid);
-        let query = self.in_view(&table, view, |binder, query| binder.query(query, None, true))?;
+        let mut query = self.in_view(&table, view, |binder, query| binder.query(query, None, true))?;
+        if query.offset.is_none()
+            && table.options.iter().any(|option| option.0 == "security_barrier" && option.1 == "true")
+        {
+            // Rule 5.
+            query.offset = Some(Expr::constant(Constant::Int(0), Type::plain(Oid::INT8)));
+        }
         let relation = query.output;
         self.begin_access(relation, access);
         self.needs(relation, SELECT);

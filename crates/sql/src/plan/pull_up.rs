@@ -10,13 +10,15 @@
 //! columns are replaced by what they stand for wherever they occur.
 //!
 //! Rules
-//! 1. A subquery is pulled up if it only joins and filters: without grouping, windows, `DISTINCT`, `ORDER BY`, `LIMIT` and row locks.
+//! 1. A subquery is pulled up if it only joins and filters: without grouping, windows, `DISTINCT`, `ORDER BY`, `LIMIT` and row locks of
+//!    its own. Locks that the query around asks for become locks of that query, so that only rows that it gives are locked.
 //! 2. What it selects may then be computed at several places, or never: it must not be volatile, nor hold a subplan or a shared value.
 //! 3. On the side of an outer join whose rows may be null a subquery's columns must be columns of its tables: all else would have to become
 //!    null with them. Its condition becomes one of the join. A full join's sides are left as they are if they have a condition.
 
 use crate::bind::tree::{
-    Body, Bound, Expr, ExprKind, From, Join, Modification, Query, RelationId, Root, Select, Source, SubplanKind,
+    Body, Bound, Expr, ExprKind, From, Join, Modification, Query, RelationId, Root, RowLock, Select, Source,
+    SubplanKind,
 };
 use crate::parser::ast::JoinKind;
 use crate::types::function::Volatility;
@@ -24,6 +26,14 @@ use std::collections::BTreeMap;
 
 /// What the columns of a subquery that was pulled up stand for.
 type Replaced = BTreeMap<RelationId, Vec<Expr>>;
+
+/// What a query takes from those that are pulled up into it, beside their tables.
+struct Taken<'q> {
+    /// Their conditions, if there is a place for them.
+    conditions: Option<&'q mut Vec<Expr>>,
+    /// Locks of their rows.
+    locks: &'q mut Vec<RowLock>,
+}
 
 /// Pulls up what can be, in the whole statement.
 pub(super) fn pull_up(bound: &mut Bound, root: &mut Root) {
@@ -55,11 +65,13 @@ pub(super) fn pull_up(bound: &mut Bound, root: &mut Root) {
 // ---- pulling up
 
 fn in_query(bound: &mut Bound, query: &mut Query, replaced: &mut Replaced) {
-    match &mut query.body {
+    let Query { body, locking, .. } = query;
+    match body {
         Body::Select(select) => {
             let mut items = Vec::with_capacity(select.from.len());
             for item in std::mem::take(&mut select.from) {
-                items.extend(in_item(bound, item, Some(&mut select.filter), false, replaced));
+                let taken = Taken { conditions: Some(&mut select.filter), locks: &mut *locking };
+                items.extend(in_item(bound, item, taken, false, replaced));
             }
             select.from = items;
         }
@@ -70,30 +82,25 @@ fn in_query(bound: &mut Bound, query: &mut Query, replaced: &mut Replaced) {
     }
 }
 
-/// The items that stand in the place of one. Conditions of subqueries go to `conditions`, if there is a place for them; `nullable` says
-/// that an outer join may make nulls of the item's columns.
-fn in_item(
-    bound: &mut Bound,
-    item: From,
-    conditions: Option<&mut Vec<Expr>>,
-    nullable: bool,
-    replaced: &mut Replaced,
-) -> Vec<From> {
+/// The items that stand in the place of one; `nullable` says that an outer join may make nulls of the item's columns.
+fn in_item(bound: &mut Bound, item: From, taken: Taken<'_>, nullable: bool, replaced: &mut Replaced) -> Vec<From> {
     let relation = match item {
         From::Relation(relation) => relation,
-        From::Join(join) => return vec![in_join(bound, *join, conditions, nullable, replaced)],
+        From::Join(join) => return vec![in_join(bound, *join, taken, nullable, replaced)],
     };
     let place = relation as usize;
     let mut source = std::mem::replace(&mut bound.relations[place].source, Source::Computed);
     if let Source::Query(query) = &mut source {
         in_query(bound, query, replaced);
-        let fits = can_be_pulled(bound, query, relation, nullable, conditions.is_some());
-        if let Body::Select(select) = &mut query.body
+        let fits = can_be_pulled(bound, query, relation, nullable, taken.conditions.is_some());
+        let Query { body, targets, locking, .. } = &mut **query;
+        if let Body::Select(select) = body
             && fits
         {
             let Select { from, filter, .. } = std::mem::take(select);
-            conditions.into_iter().for_each(|conditions| conditions.extend_from_slice(&filter));
-            replaced.insert(relation, query.targets.drain(..).map(|target| target.expr).collect());
+            taken.conditions.into_iter().for_each(|conditions| conditions.extend_from_slice(&filter));
+            taken.locks.append(locking);
+            replaced.insert(relation, targets.drain(..).map(|target| target.expr).collect());
             return from;
         }
     }
@@ -101,21 +108,16 @@ fn in_item(
     vec![From::Relation(relation)]
 }
 
-fn in_join(
-    bound: &mut Bound,
-    join: Join,
-    conditions: Option<&mut Vec<Expr>>,
-    nullable: bool,
-    replaced: &mut Replaced,
-) -> From {
+fn in_join(bound: &mut Bound, join: Join, taken: Taken<'_>, nullable: bool, replaced: &mut Replaced) -> From {
     let Join { kind, left, right, mut condition } = join;
+    let Taken { mut conditions, locks } = taken;
     let mut one = |item, conditions: Option<&mut Vec<Expr>>, nullable| {
-        crossed(in_item(bound, item, conditions, nullable, replaced))
+        crossed(in_item(bound, item, Taken { conditions, locks: &mut *locks }, nullable, replaced))
     };
     let (left, right) = match kind {
         JoinKind::Inner => (one(left, Some(&mut condition), nullable), one(right, Some(&mut condition), nullable)),
         // The side whose rows are all kept is filtered by the whole join's condition.
-        JoinKind::Left => (one(left, conditions, nullable), one(right, Some(&mut condition), true)),
+        JoinKind::Left => (one(left, conditions.as_deref_mut(), nullable), one(right, Some(&mut condition), true)),
         JoinKind::Right => (one(left, Some(&mut condition), true), one(right, conditions, nullable)),
         JoinKind::Full => (one(left, None, true), one(right, None, true)),
     };
@@ -138,7 +140,7 @@ fn can_be_pulled(bound: &Bound, query: &Query, relation: RelationId, nullable: b
         && query.order_by.is_empty()
         && query.limit.is_none()
         && query.offset.is_none()
-        && query.locking.is_empty();
+        && query.locking.iter().all(|lock| lock.inherited && !nullable);
     if !plain || select.from.is_empty() || (!has_place && !select.filter.is_empty()) {
         return false;
     }
