@@ -60,7 +60,7 @@ pub enum End {
 /// before the first fork, so every process has it.
 pub trait Service: Send + Sync + 'static {
     /// Serves what has come in ([`Session::input`]); called again with more if it leaves a message unfinished. Also
-    /// called without new input when an interrupt reaches a parked session.
+    /// called without new input when an interrupt reaches a parked session, or it is summoned.
     fn serve(&self, session: &mut Session) -> Next;
 
     /// Ends the session: rolls back, releases what it holds. The arena goes back afterwards. With [`End::Died`] it runs
@@ -114,6 +114,9 @@ pub enum Interrupt {
     /// The session was idle for too long (`57P05`, `25P03`).
     IdleTimeout = 8,
 }
+
+/// Beside the interrupts, in the same word: the server has something for the session's client. It ends no wait and no statement.
+const SUMMONED: u32 = 16;
 
 // Run states of a slot, in the low bits of its run word; see the drawing above. While it runs, the engine that runs it
 // stands in the high bits: both change in one step, so that a death never leaves a session that nobody is known to run.
@@ -554,7 +557,7 @@ impl SessionShared {
     /// The interrupt that is due, the gravest first.
     #[inline]
     pub fn interrupt(&self) -> Option<Interrupt> {
-        match self.interrupts.load(Relaxed) {
+        match self.interrupts.load(Relaxed) & !SUMMONED {
             0 => None,
             bits if bits & Interrupt::Terminate as u32 != 0 => Some(Interrupt::Terminate),
             bits if bits & Interrupt::IdleTimeout as u32 != 0 => Some(Interrupt::IdleTimeout),
@@ -578,6 +581,34 @@ impl SessionShared {
         self.interrupts.fetch_or(interrupt as u32, SeqCst);
         crate::wait::post(self.id());
         crate::hosting::nudge(self);
+    }
+
+    /// Has the session looked at as if its client had sent something: at once if it is parked, else when what it does is done. The
+    /// service is called without input then, and knows what for.
+    ///
+    /// Anybody may call this at any time, as [`SessionShared::send_interrupt`].
+    pub fn summon(&'static self, generation: u32) {
+        if self.generation.load(SeqCst) == generation {
+            self.interrupts.fetch_or(SUMMONED, SeqCst);
+            crate::hosting::summon(self);
+        }
+    }
+
+    /// True if it was summoned and has not been served since.
+    pub(crate) fn is_summoned(&self) -> bool {
+        self.interrupts.load(SeqCst) & SUMMONED != 0
+    }
+
+    /// The session is served: what it was summoned for is found now.
+    pub(crate) fn answer_summons(&self) {
+        if self.is_summoned() {
+            self.interrupts.fetch_and(!SUMMONED, SeqCst);
+        }
+    }
+
+    /// True if the service is to be called although nothing has come from the client.
+    pub(crate) fn wants_service(&self) -> bool {
+        self.interrupts.load(SeqCst) != 0
     }
 
     /// Asks for an interrupt at a point of monotonic time, give or take some 20 ms: a statement's or an idle session's

@@ -13,6 +13,7 @@
 //! | [`bind`] | names become columns, types, functions |
 //! | [`plan`] | compiled statements: immutable bytes |
 //! | [`exec`] | executing them |
+//! | [`notification`] | `LISTEN` and `NOTIFY` |
 //! | [`procedure`] | procedures of users, and the language that they are written in |
 //! | [`session`] | a session: settings, statements, portals, transactions |
 //! | [`statement`] | statements that are not planned |
@@ -23,6 +24,7 @@ pub mod catalog;
 pub mod exec;
 pub mod key;
 pub mod lexer;
+pub mod notification;
 pub mod parser;
 pub mod plan;
 pub mod procedure;

@@ -54,7 +54,7 @@ fn serve_life(local: &'static Local, service: &dyn Service, slot: &'static Sessi
         if supervisor::stopping() {
             slot.send_interrupt(slot.generation(), Interrupt::Terminate);
         }
-        if received == Received::Nothing && slot.interrupt().is_none() {
+        if received == Received::Nothing && !slot.wants_service() {
             continue;
         }
         session::count_request(slot, local.shared.id());
@@ -76,13 +76,13 @@ fn serve_life(local: &'static Local, service: &dyn Service, slot: &'static Sessi
     local.set_session(None);
 }
 
-/// Sleeps, parked, until the client sends something or an interrupt comes.
+/// Sleeps, parked, until the client sends something, an interrupt comes, or the session is summoned.
 fn read_parked(session: &mut Session) -> Received {
     let slot = session.shared();
     slot.run.store(PARKED, SeqCst);
-    let received = match slot.interrupt() {
-        Some(_) => Received::Nothing,
-        None => wait::announced(Event::ClientIdle, || session.receive(true)),
+    let received = match slot.wants_service() {
+        true => Received::Nothing,
+        false => wait::announced(Event::ClientIdle, || session.receive(true)),
     };
     slot.set_running();
     received

@@ -113,7 +113,7 @@ pub(crate) fn request(service: &dyn Service, slot: &'static SessionShared) {
 /// True if there is nothing to do for a session that was recalled. It is not touched: until more than a look is needed,
 /// the death of this engine does it no harm.
 fn nothing_came(slot: &SessionShared) -> bool {
-    slot.interrupt().is_none() && !slot.gave_way() && net::Socket::of(slot).is_some_and(|socket| !socket.has_input())
+    !slot.wants_service() && !slot.gave_way() && net::Socket::of(slot).is_some_and(|socket| !socket.has_input())
 }
 
 /// What came of serving a session.
@@ -136,7 +136,7 @@ fn serve(service: &dyn Service, session: &mut Session, served: &mut bool) -> Ser
         // What is left from the last turn goes first: it is more than was to be had, and its sender may have gone since.
         let left = slot.gave_way();
         let received = if left { Received::Bytes(true) } else { session.receive(false) };
-        let interrupted = slot.interrupt().is_some();
+        let interrupted = slot.wants_service();
         match received {
             Received::Closed => return Served::Ended(End::Vanished),
             Received::Nothing if !interrupted => return Served::Everything,
@@ -167,6 +167,7 @@ fn serve(service: &dyn Service, session: &mut Session, served: &mut bool) -> Ser
 
 /// One call of the service, fenced: a panic ends the session, not the engine.
 pub(crate) fn serve_input(service: &dyn Service, session: &mut Session) -> Served {
+    session.shared().answer_summons();
     let next = catch_unwind(AssertUnwindSafe(|| service.serve(session)));
     let next = next.unwrap_or_else(|panic| {
         eprintln!("gearbox: session {} ends by a bug: {}", session.shared().number(), panic_text(&*panic));
@@ -216,6 +217,13 @@ pub(crate) fn nudge(slot: &'static SessionShared) {
         queue(slot);
     } else {
         interrupt_sleep(slot);
+    }
+}
+
+/// Makes sure that a session that was summoned is served. One that runs looks when it is about to park.
+pub(crate) fn summon(slot: &'static SessionShared) {
+    if make_ready(slot) && !slot.is_background() {
+        queue(slot);
     }
 }
 

@@ -162,7 +162,7 @@ fn tick(ending: bool) {
         }
         if ending && slot.interrupt() != Some(Interrupt::Terminate) {
             slot.send_interrupt(slot.generation(), Interrupt::Terminate);
-        } else if slot.interrupt().is_some() {
+        } else if slot.wants_service() {
             hosting::interrupt_sleep(slot);
         }
     }

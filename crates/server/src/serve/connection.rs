@@ -10,7 +10,8 @@
 //! 3. A message that is malformed, but whose length could be read, is an error of its statement; one whose length cannot be
 //!    trusted ends the session.
 //! 4. A client that sends many messages at once is served for a turn; then others are, where they share the engine.
-//! 5. An interrupt is told at the next message's place, or at once if the session is parked: a termination says why.
+//! 5. Notifications are told before `ReadyForQuery`, and to a session that is summoned while it is parked.
+//! 6. An interrupt is told at the next message's place, or at once if the session is parked: a termination says why.
 
 use super::activity::{Activity, Doing};
 use super::answers::Answers;
@@ -35,6 +36,8 @@ pub struct Connection {
     sql: sql::session::Session<ArenaRef>,
     /// An extended message failed: what follows up to `Sync` is passed over.
     skips: bool,
+    /// It is idle since it has been served last, and the time of that runs.
+    rests: bool,
     activity: Activity,
 }
 
@@ -57,7 +60,7 @@ impl Connection {
             sql.set_at_start(env, name, value)?;
         }
         activity.begin(session.shared().id(), user, session.peer(), clock::wall_us());
-        let connection = Connection { sql, skips: false, activity };
+        let connection = Connection { sql, skips: false, rests: false, activity };
         connection.show_application(session, env);
         Ok(connection)
     }
@@ -102,9 +105,15 @@ impl Connection {
                     if session.await_large(bytes)? {
                         continue;
                     }
+                    if !self.skips {
+                        self.tell_notifications(session, env)?;
+                    }
                     // Who still reads is not idle.
                     session.flush_answers()?;
-                    self.sleep_well(session, env);
+                    if !self.rests || !session.input().is_empty() {
+                        self.sleep_well(session, env);
+                        self.rests = true;
+                    }
                     return Ok(Next::Park);
                 }
             };
@@ -116,6 +125,7 @@ impl Connection {
             message.extend_from_slice(body);
             session.consume(consumed);
             session.shared().clear_deadline();
+            self.rests = false;
             served += 1;
             let outcome = match Frontend::decode(tag, &message) {
                 Ok(message) => self.answer(session, env, &message),
@@ -127,7 +137,7 @@ impl Connection {
             session.shared().set_in_transaction(self.sql.block() != Block::Idle);
             match outcome {
                 Ok(Step::Ready) => {
-                    self.ready(session, env);
+                    self.ready(session, env)?;
                     if !session.input().is_empty() {
                         served = MESSAGES_PER_LOOK;
                     }
@@ -141,7 +151,7 @@ impl Connection {
                     if tag.is_extended() {
                         self.skips = true;
                     } else if tag == Tag::Query || tag == Tag::FunctionCall {
-                        self.ready(session, env);
+                        self.ready(session, env)?;
                     }
                 }
             }
@@ -149,8 +159,9 @@ impl Connection {
         }
     }
 
-    fn ready(&mut self, session: &mut Session, env: &Environment<'_>) {
+    fn ready(&mut self, session: &mut Session, env: &Environment<'_>) -> Result<()> {
         self.skips = false;
+        self.tell_notifications(session, env)?;
         let output = session.output();
         let mut renamed = false;
         self.sql.take_reports(env, |name, value| {
@@ -173,6 +184,21 @@ impl Connection {
             Block::Failed => Status::Failed,
         };
         backend::ready_for_query(session.output(), status);
+        Ok(())
+    }
+
+    /// Tells the client the notifications that have come for it, unless it is in a transaction.
+    ///
+    /// Errors: the session's end.
+    fn tell_notifications(&self, session: &mut Session, env: &Environment<'_>) -> Result<()> {
+        while self.sql.has_notifications(env) {
+            let output = session.output();
+            self.sql.take_notifications(env, |told| {
+                backend::notification_response(output, told.sender as i32, &told.channel, &told.payload);
+            })?;
+            session.flush_answers_if_full()?;
+        }
+        Ok(())
     }
 
     /// A termination ends the session with its reason; a cancel between statements is void.

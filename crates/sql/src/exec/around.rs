@@ -7,6 +7,7 @@ use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::schema::BOOTSTRAP_ROLE;
 use crate::catalog::store::CatalogShared;
 use crate::catalog::system;
+use crate::notification::queue::Queue;
 use crate::session::SettingsView;
 use crate::types::datetime::Style;
 use crate::types::op::Op;
@@ -18,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use storage::page::PAGE_SIZE;
 use storage::relation::Relations;
 
-/// A call of `set_config`, to be carried out when the statement has ended.
+/// A call of `set_config`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SettingRequest {
     /// The setting's name.
@@ -27,6 +28,28 @@ pub struct SettingRequest {
     pub value: String,
     /// Only for this transaction.
     pub local: bool,
+}
+
+/// What is to be carried out when the statement has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Request {
+    /// A call of `set_config`.
+    Set(SettingRequest),
+    /// A call of `pg_notify`.
+    Notify {
+        /// The channel.
+        channel: String,
+        /// What is sent.
+        payload: String,
+    },
+}
+
+/// What an execution knows of notifications.
+pub struct Notifying {
+    /// The channels that the session listens to.
+    pub(crate) channels: Vec<Vec<u8>>,
+    /// The queue; none in a tool.
+    pub(crate) queue: Option<Queue>,
 }
 
 /// The surroundings of an execution.
@@ -69,8 +92,10 @@ pub struct Around<'r> {
     pub read_only: bool,
     /// True if a function has taken a lock that the transaction's end gives up.
     pub locks: Cell<bool>,
-    /// Calls of `set_config`.
-    pub requests: RefCell<Vec<SettingRequest>>,
+    /// Calls of `set_config` and `pg_notify`.
+    pub requests: RefCell<Vec<Request>>,
+    /// Channels and the queue of notifications.
+    pub notifying: Notifying,
     /// Who calls functions of users; none where the plan calls none.
     pub caller: Option<&'r dyn super::routine::Caller>,
 }
@@ -160,8 +185,11 @@ impl Around<'_> {
                         check_readable(id, self.is_superuser()?)?;
                         // What this very statement has set counts already.
                         let requests = self.requests.borrow();
-                        let set =
-                            requests.iter().rev().find(|request| lookup(&request.name).is_ok_and(|set| set == id));
+                        let settings = requests.iter().rev().filter_map(|request| match request {
+                            Request::Set(request) => Some(request),
+                            Request::Notify { .. } => None,
+                        });
+                        let set = settings.into_iter().find(|request| lookup(&request.name).is_ok_and(|set| set == id));
                         if let Some(request) = set {
                             let value = base::settings::parse(id, &request.value)?;
                             return text(&base::settings::show(id, value.as_ref()));
@@ -176,9 +204,17 @@ impl Around<'_> {
                 let (name, value) = (string(0), string(1));
                 lookup(&name)?;
                 let local = args[2].bool();
-                self.requests.borrow_mut().push(SettingRequest { name, value: value.clone(), local });
+                self.requests.borrow_mut().push(Request::Set(SettingRequest { name, value: value.clone(), local }));
                 return text(&value);
             }
+            Op::Notify => {
+                let word = |at: usize| if args[at].is_null() { String::new() } else { string(at) };
+                let (channel, payload) = (word(0), word(1));
+                crate::notification::pending::check(&channel, &payload)?;
+                self.requests.borrow_mut().push(Request::Notify { channel, payload });
+                Datum::Bytes(&[])
+            }
+            Op::NotificationQueueUsage => Datum::Float(self.notifying.queue.map_or(0.0, |queue| queue.usage())),
             Op::TableIsVisible => {
                 let catalog = self.catalog.get()?;
                 match catalog.table_by_oid(oid(0))? {

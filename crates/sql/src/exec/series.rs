@@ -96,6 +96,10 @@ impl Exec<'_> {
                 };
                 Ok(Some(FunctionState::Series { next: Some(next), end, step, row: 0 }))
             }
+            Op::ListeningChannels => {
+                let channels = self.around.notifying.channels.clone();
+                self.keep_rows(record.buffer, channels.iter().map(|channel| Datum::Bytes(channel)))
+            }
             // No table is a part of another one.
             Op::PartitionAncestors => Ok(None),
             Op::Unnest | Op::StringToTable | Op::RegexSplitToTable | Op::RegexMatches => {

@@ -781,6 +781,17 @@ pub enum Utility<'a> {
     Release(Name<'a>),
     /// `ROLLBACK TO SAVEPOINT`
     RollbackTo(Name<'a>),
+    /// `LISTEN`
+    Listen(Name<'a>),
+    /// `UNLISTEN` of a channel, or of all
+    Unlisten(Option<Name<'a>>),
+    /// `NOTIFY`
+    Notify {
+        /// The channel.
+        channel: Name<'a>,
+        /// What is sent with it.
+        payload: &'a str,
+    },
     /// `SET TRANSACTION`
     SetTransaction(&'a [TransactionMode]),
     /// `SET SESSION CHARACTERISTICS AS TRANSACTION`

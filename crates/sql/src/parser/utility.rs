@@ -56,6 +56,24 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.next()?;
                 Utility::Close(self.name_or_all()?)
             }
+            "listen" => {
+                self.next()?;
+                Utility::Listen(self.name()?)
+            }
+            "unlisten" => {
+                self.next()?;
+                let all = self.is_operator("*")?;
+                match all {
+                    true => self.next().map(|_| Utility::Unlisten(None))?,
+                    false => Utility::Unlisten(Some(self.name()?)),
+                }
+            }
+            "notify" => {
+                self.next()?;
+                let channel = self.name()?;
+                let payload = if self.eat_kind(TokenKind::Comma)? { self.string()? } else { "" };
+                Utility::Notify { channel, payload }
+            }
             "explain" => self.explain()?,
             "create" => self.create()?,
             "drop" => self.drop_object()?,
@@ -74,8 +92,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             "do" => self.do_block()?,
             "comment" => self.comment()?,
             "reassign" => self.reassign()?,
-            word @ ("cluster" | "reindex" | "refresh" | "listen" | "notify" | "unlisten" | "import" | "security"
-            | "load") => {
+            word @ ("cluster" | "reindex" | "refresh" | "import" | "security" | "load") => {
                 let name = word.to_uppercase();
                 self.skip_all()?;
                 Utility::Unsupported(self.keep(&name))

@@ -143,6 +143,7 @@ impl<A: Allocator + Copy> Session<A> {
         let styles = self.styles(env)?;
         let (settings, transaction, user) = (self.settings.copied()?, self.transaction, self.user.to_vec());
         let random = self.random;
+        let notifying = self.notifying(env);
         let (session_user, role) = (self.identity.session_name.to_vec(), self.identity.current);
         let is_superuser = self.identity.is_superuser;
         let view = SettingsView::new(env.effective, &settings, &transaction, (&session_user, is_superuser));
@@ -173,6 +174,7 @@ impl<A: Allocator + Copy> Session<A> {
             read_only: transaction.shown_read_only(&view),
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
+            notifying,
             caller: Some(&calls),
         };
         let mut exec = Exec::new(plan, &around, Some(reading.tables(pairs)));

@@ -57,6 +57,8 @@ use crate::catalog::schema::{BOOTSTRAP_ROLE, SearchPath};
 use crate::catalog::store::CatalogShared;
 use crate::catalog::{Catalog, Catalogs, schema_in};
 use crate::exec::sequence::Remembered;
+use crate::notification::pending::{self, Notices};
+use crate::notification::queue::Queue;
 use crate::plan::cache::StatementCache;
 use crate::types::Oid;
 use crate::types::datetime::Zone;
@@ -103,6 +105,8 @@ pub struct Database {
     pub(crate) shared: Option<CatalogShared>,
     /// Plans that sessions share; none without stored tables.
     pub(crate) cache: Option<StatementCache>,
+    /// What `NOTIFY` sends; none without stored tables.
+    pub(crate) notifications: Option<Queue>,
     /// Bodies of procedures that this process has read.
     pub(crate) bodies: crate::procedure::kept::Bodies,
     /// Zones that sessions have set, by name: each is made once in a process.
@@ -118,6 +122,7 @@ impl Database {
             relations: None,
             shared: None,
             cache: None,
+            notifications: None,
             bodies: crate::procedure::kept::Bodies::new(),
             zones: Spin::new(Vec::new()),
         }
@@ -127,7 +132,7 @@ impl Database {
     #[must_use]
     pub fn with_tables(self, relations: &'static Relations) -> Database {
         let (shared, cache) = (Some(CatalogShared::make()), Some(StatementCache::make()));
-        Database { relations: Some(relations), shared, cache, ..self }
+        Database { relations: Some(relations), shared, cache, notifications: Some(Queue::make()), ..self }
     }
 
     /// Makes the catalog, if the database is new ([`storage::Recovered::new`]). In the background host, after the storage's start
@@ -143,6 +148,9 @@ impl Database {
         }
         if let Some(shared) = &self.shared {
             shared.forget(session);
+        }
+        if let (Some(queue), Some(relations)) = (self.notifications, self.relations) {
+            pending::end_session(queue, session, relations);
         }
     }
 
@@ -235,6 +243,8 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) random: u64,
     /// Values of sequences that it was given.
     pub(crate) sequences: Remembered<A>,
+    /// Channels that it listens to, and what its transaction sends.
+    pub(crate) notices: Notices<A>,
     /// How many executions are around the one at hand, because functions of users are called in them; and the tables that these use.
     pub(crate) nested: u32,
     pub(crate) in_use: List<u32, A>,
@@ -276,6 +286,7 @@ impl<A: Allocator + Copy> Session<A> {
             reports: SettingSet::EMPTY,
             random: seed,
             sequences: Remembered::new(memory),
+            notices: Notices::new(memory),
             nested: 0,
             in_use: List::new_in(memory),
             ended: Ended::default(),

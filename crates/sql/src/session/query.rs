@@ -9,6 +9,7 @@ use super::run::{Compiled, Ended, result_columns, tag};
 use super::transaction::aborted;
 use super::{Environment, Session};
 use crate::lexer::{Head, Normalised, normalise};
+use crate::notification::pending::Asked;
 use crate::parser::ast::{Statement, Utility};
 use crate::plan::{Plan, flags};
 use allocator_api2::alloc::Allocator;
@@ -174,7 +175,12 @@ impl<A: Allocator + Copy> Session<A> {
         // They end with the storage's; a commit that fails takes everything back, not only what came since the last one.
         self.levels.clear();
         match commit {
-            true => self.commit_work(env)?,
+            true => {
+                let announced = self.announce(env)?;
+                let committed = self.commit_work(env);
+                self.announced(env, announced, committed.is_ok());
+                committed?;
+            }
             false => self.abort_work(env),
         }
         // After COMMIT and ROLLBACK the statement's own end finds nothing that was started.
@@ -183,6 +189,7 @@ impl<A: Allocator + Copy> Session<A> {
             (true, false) => self.ended.rolled_back += 1,
             (false, _) => {}
         }
+        self.notices.take_back(Asked::default());
         if self.settings.changed_in_transaction() {
             let changed = self.settings.end_transaction(commit);
             self.settings_changed(env, changed);

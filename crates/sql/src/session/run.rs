@@ -13,7 +13,7 @@ use crate::bind::{self, Setting, Unbound};
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::system::cluster;
 use crate::exec::Exec;
-use crate::exec::around::{Around, SettingRequest};
+use crate::exec::around::{Around, Notifying, Request};
 use crate::lexer::{Literal, Literals, Normalised, literal, normalise};
 use crate::parser::{self, ast::Statement};
 use crate::plan::cache::Cached;
@@ -52,7 +52,7 @@ pub(crate) enum Ended {
 pub(super) struct Executed<T> {
     pub(super) value: T,
     pub(super) random: u64,
-    pub(super) requests: Vec<SettingRequest>,
+    pub(super) requests: Vec<Request>,
     pub(super) warnings: Vec<Error>,
 }
 
@@ -401,7 +401,7 @@ impl<A: Allocator + Copy> Session<A> {
         wanted: u64,
         rest: Option<&mut Vec<u8>>,
         out: &mut O,
-    ) -> Result<(Ended, Vec<SettingRequest>)> {
+    ) -> Result<(Ended, Vec<Request>)> {
         let plan =
             Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
         self.check_access(env, plan)?;
@@ -512,15 +512,26 @@ impl<A: Allocator + Copy> Session<A> {
             read_only: self.transaction.shown_read_only(settings),
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
+            notifying: self.notifying(env),
             caller: None,
         }
     }
 
-    /// Carries out the calls of `set_config` that a statement made.
-    pub(crate) fn carry_out(&mut self, env: &Environment<'_>, requests: Vec<SettingRequest>) -> Result<()> {
+    /// What an execution knows of notifications.
+    pub(super) fn notifying(&self, env: &Environment<'_>) -> Notifying {
+        Notifying { channels: self.notices.channels().map(<[u8]>::to_vec).collect(), queue: env.database.notifications }
+    }
+
+    /// Carries out the calls of `set_config` and `pg_notify` that a statement made.
+    pub(crate) fn carry_out(&mut self, env: &Environment<'_>, requests: Vec<Request>) -> Result<()> {
         for request in requests {
-            let id = base::settings::lookup(&request.name)?;
-            self.set_setting(env, id, &request.value, request.local)?;
+            match request {
+                Request::Set(request) => {
+                    let id = base::settings::lookup(&request.name)?;
+                    self.set_setting(env, id, &request.value, request.local)?;
+                }
+                Request::Notify { channel, payload } => self.notify(env, &channel, &payload)?,
+            }
         }
         Ok(())
     }

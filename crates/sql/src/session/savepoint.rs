@@ -10,6 +10,7 @@
 //! | taken back | how |
 //! |---|---|
 //! | rows, files, locks | [`storage::txn::nested`] |
+//! | notifications | they are not sent ([`crate::notification`]) |
 //! | settings | what `SET` noted since ([`super::settings`]) |
 //! | portals that were made since | they go |
 //! | definitions | they are rows |
@@ -20,6 +21,7 @@
 
 use super::prepared::{Body, Plans, Portal, Progress};
 use super::{Environment, Named, NoData, Session, Text, text_in};
+use crate::notification::pending::Asked;
 use crate::plan::{Plan, flags};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, Xid, sqlstate};
@@ -32,6 +34,8 @@ pub(crate) struct Level<A: Allocator + Copy> {
     storage: Option<Savepoint>,
     /// How many changes of settings the transaction had noted.
     settings: usize,
+    /// What it had asked for of notifications.
+    notices: Asked,
     /// The savepoint's number in the session.
     number: u64,
     read_only: bool,
@@ -49,13 +53,13 @@ impl<A: Allocator + Copy> Session<A> {
         // From here on an error would leave the storage with a level more than the session has.
         self.work.begun = true;
         let storage = env.relations().map(|relations| relations.storage().transactions.savepoint());
-        let (settings, number) = (self.settings.noted(), self.savepoints);
+        let (settings, notices, number) = (self.settings.noted(), self.notices.asked(), self.savepoints);
         let modes = {
             let view = self.view(env);
             (self.transaction.shown_isolation(&view), self.transaction.shown_read_only(&view))
         };
         self.transaction.begin_level(modes.0, modes.1);
-        self.levels.push(Level { name, storage, settings, number, read_only: modes.1 });
+        self.levels.push(Level { name, storage, settings, notices, number, read_only: modes.1 });
         Ok(())
     }
 
@@ -164,7 +168,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// Takes back what the storage has of the innermost level, and the portals that were made in it. False if there is no level.
     pub(crate) fn take_back_innermost(&mut self, env: &Environment<'_>) -> bool {
         let Some(level) = self.levels.last() else { return false };
-        let number = level.number;
+        let (number, notices) = (level.number, level.notices);
         if let (Some(relations), Some(savepoint)) = (env.relations(), &level.storage) {
             relations.roll_back_to(savepoint);
             // What failed behind it has left its snapshots; but not those of the statements that a function is called in.
@@ -174,6 +178,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         // Locks are gone, and so may be the definitions that plans were made for.
         self.work_number += 1;
+        self.notices.take_back(notices);
         self.drop_portals_since(number);
         true
     }

@@ -124,7 +124,7 @@ impl<'e> Environment<'e> {
     }
 }
 
-fn transactions(relations: &'static Relations) -> &'static Transactions {
+pub(crate) fn transactions(relations: &'static Relations) -> &'static Transactions {
     relations.storage().transactions
 }
 

@@ -3,6 +3,7 @@
 //! | module | statements |
 //! |---|---|
 //! | [`transaction`] | `BEGIN`, `COMMIT`, `ROLLBACK`, `SET TRANSACTION` |
+//! | [`crate::notification`] | `LISTEN`, `UNLISTEN`, `NOTIFY` |
 //! | [`setting`] | `SET`, `RESET`, `SHOW`, `ALTER SYSTEM`, `DISCARD` |
 //! | [`prepare`] | `PREPARE`, `EXECUTE`, `DEALLOCATE`, `DECLARE`, `FETCH`, `CLOSE` |
 //! | [`explain`] | `EXPLAIN` |
@@ -71,6 +72,9 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Savepoint(name) => self.savepoint(env, name.text),
             Utility::Release(name) => self.release(env, name.text),
             Utility::RollbackTo(name) => self.rollback_to(env, name.text),
+            Utility::Listen(name) => self.listen_statement(env, name.text),
+            Utility::Unlisten(name) => self.unlisten_statement(name.map(|name| name.text)),
+            Utility::Notify { channel, payload } => self.notify_statement(env, channel.text, payload),
             Utility::SetTransaction(modes) => self.set_transaction(modes, out),
             Utility::SetCharacteristics(modes) => self.set_characteristics(env, modes),
             Utility::Set { local, name, values } => self.set_statement(env, name, *values, *local, out),

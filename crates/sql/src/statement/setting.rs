@@ -211,6 +211,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.reset_setting(env, SettingId::SessionAuthorization, false)?;
         self.reset_all()?;
         self.sequences.clear();
+        self.unlisten_statement(None)?;
         if let Some(relations) = env.relations() {
             relations.storage().transactions.unlock_all_advisory();
         }

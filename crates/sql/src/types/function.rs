@@ -802,7 +802,10 @@ functions! {
     2710 "pg_has_role" [OID TEXT] BOOL HasRole Strict Stable;
     2998 "pg_indexes_size" [REGCLASS] INT8 IndexesSize Strict Volatile;
     3810 "pg_is_in_recovery" [] BOOL IsInRecovery Strict Volatile;
+    3035 "pg_listening_channels" [] TEXT ListeningChannels Strict Stable Set;
     2854 "pg_my_temp_schema" [] OID TempSchema Strict Stable;
+    3296 "pg_notification_queue_usage" [] FLOAT8 NotificationQueueUsage Strict Volatile;
+    3036 "pg_notify" [TEXT TEXT] VOID Notify CalledOnNull Volatile;
     3425 "pg_partition_ancestors" [REGCLASS] REGCLASS PartitionAncestors Strict Volatile Set;
     2560 "pg_postmaster_start_time" [] TIMESTAMPTZ ServerStartTime Strict Stable;
     6121 "pg_relation_is_publishable" [REGCLASS] BOOL IsPublishable Strict Stable;

@@ -225,7 +225,7 @@ ops! {
             IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
             AdvisoryLock AdvisoryLockShared AdvisoryXactLock AdvisoryXactLockShared
             TryAdvisoryLock TryAdvisoryLockShared TryAdvisoryXactLock TryAdvisoryXactLockShared
-            AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll
+            AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll Notify NotificationQueueUsage
             FunctionArguments FunctionIdentity FunctionResult FunctionDefinition FunctionBody
             NextValue CurrentValue LastValue SetValue SerialSequence SequenceLast SequencePart
             CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
@@ -236,7 +236,7 @@ ops! {
             Routine;
         "The caller's: a function that returns a set."
             Unnest GenerateSeries GenerateNumericSeries GenerateTimestampSeries GenerateTimestamptzSeries
-            GenerateSubscripts StringToTable RegexSplitToTable RegexMatches PartitionAncestors
+            GenerateSubscripts ListeningChannels StringToTable RegexSplitToTable RegexMatches PartitionAncestors
             JsonArrayElements JsonArrayElementsText JsonEach JsonEachText
             JsonObjectKeys JsonbArrayElements JsonbArrayElementsText JsonbEach JsonbEachText JsonbObjectKeys;
     }
