@@ -97,7 +97,7 @@ impl Binder<'_> {
             if self.bound.subplans.len() != subplans {
                 return Err(Error::unsupported("cannot use subquery in column generation expression"));
             }
-            if own.any(&mut |part| calls(part, |known| known != Volatility::Immutable)) {
+            if !super::index::is_immutable(&own) {
                 return refuse("generation expression is not immutable".to_owned());
             }
             let mut other = None;

@@ -265,7 +265,7 @@ impl Binder<'_> {
         primary.columns.iter().all(|part| {
             rewriting.keys.iter().enumerate().any(|(number, key)| match key.kind {
                 ExprKind::Column(key) => {
-                    let is_part = key.relation == column.relation && key.column == part.column;
+                    let is_part = key.relation == column.relation && Some(key.column) == part.column;
                     is_part && rewriting.sets.iter().all(|set| set.contains(&(number as u16)))
                 }
                 _ => false,

@@ -7,6 +7,7 @@
 //! | [`expr`], [`coerce`], [`name`] | expressions, casts, names of result columns |
 //! | [`access`] | what privileges a statement takes |
 //! | `generated` | values of generated columns |
+//! | [`index`], [`implied`] | what indexes compute, and whether a query's rows are among theirs |
 //! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
 //! | [`routine`] | calls of functions of users |
@@ -28,6 +29,8 @@ pub mod from;
 mod generated;
 pub mod grouping;
 mod grouping_sets;
+pub mod implied;
+pub mod index;
 pub mod modify;
 pub mod name;
 pub mod ordered;
@@ -229,6 +232,7 @@ pub fn bind(
         Statement::Delete(delete) => binder.delete(delete).map(|root| Root::Modification(Box::new(root))),
         Statement::Utility(_) => Err(Error::unsupported("a utility statement has no plan")),
     };
+    let root = root.and_then(|root| binder.bind_indexes(&root).map(|()| root));
     binder.finish(root)
 }
 

@@ -10,6 +10,7 @@
 
 use super::Binder;
 use super::expr::Clause;
+use super::implied::{self, Implied};
 use super::query::conjuncts;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{
@@ -574,19 +575,19 @@ impl Binder<'_> {
 
     fn conflict(&mut self, conflict: &ast::Conflict<'_>, changed: &Changed) -> Result<ConflictRule> {
         let (relation, table) = (changed.relation, &changed.table);
-        let index = self.inferred_index(conflict, changed)?;
+        let indexes = self.inferred_indexes(conflict, changed)?;
         // The columns that decide are read.
-        if let Some(index) = index.and_then(|index| table.index(index)) {
-            for part in &index.columns {
-                let column = Expr::column(relation, part.column, table.columns[usize::from(part.column)].ty);
+        for index in indexes.iter().filter_map(|index| table.index(*index)) {
+            for column in index.reads() {
+                let column = Expr::column(relation, column, table.columns[usize::from(column)].ty);
                 self.note_read(&column);
             }
         }
         let excluded = self.row_relation(relation, table)?;
         let Some(assignments) = conflict.assignments else {
-            return Ok(ConflictRule { index, update: None, filter: Vec::new(), excluded });
+            return Ok(ConflictRule { indexes, update: None, filter: Vec::new(), excluded });
         };
-        if index.is_none() {
+        if indexes.is_empty() {
             let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, message)
                 .hint("For example, ON CONFLICT (column_name).")
@@ -608,15 +609,16 @@ impl Binder<'_> {
             let bound = self.expr(condition, &scope, Clause::Where)?;
             conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
         }
-        Ok(ConflictRule { index, update: Some(update), filter, excluded })
+        Ok(ConflictRule { indexes, update: Some(update), filter, excluded })
     }
 
-    fn inferred_index(&self, conflict: &ast::Conflict<'_>, changed: &Changed) -> Result<Option<Oid>> {
+    /// The unique indexes that a clause means; none if it means any.
+    fn inferred_indexes(&mut self, conflict: &ast::Conflict<'_>, changed: &Changed) -> Result<Vec<Oid>> {
         let table = &changed.table;
         if let Some(name) = conflict.constraint {
             let index = table.constraints.iter().find(|constraint| constraint.name == name.text);
             return match index.map(|constraint| &constraint.kind) {
-                Some(ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index)) => Ok(Some(*index)),
+                Some(ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index)) => Ok(vec![*index]),
                 _ => {
                     let message = format!("constraint \"{}\" for table \"{}\" does not exist", name.text, table.name);
                     Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message).at(self.position(name.at)))
@@ -624,32 +626,49 @@ impl Binder<'_> {
             };
         }
         if conflict.columns.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        if conflict.target_filter.is_some() {
-            return Err(self.unsupported("ON CONFLICT with the predicate of a partial index", conflict.at));
-        }
-        let mut wanted = Vec::with_capacity(conflict.columns.len());
+        let (mut wanted, mut exprs) = (Vec::with_capacity(conflict.columns.len()), Vec::new());
         for expr in conflict.columns {
-            let ast::ExprKind::Column([name]) = expr.kind else {
-                return Err(self.unsupported("ON CONFLICT on an expression", expr.at));
-            };
-            wanted.push(self.find_column(changed, name, "insert into")? as u16);
+            match expr.kind {
+                ast::ExprKind::Column([name]) => wanted.push(self.find_column(changed, name, "insert into")? as u16),
+                _ => exprs.push(*expr),
+            }
         }
         wanted.sort_unstable();
         wanted.dedup();
-        let found = table.indexes.iter().find(|index| {
-            let mut columns: Vec<u16> = index.columns.iter().map(|column| column.column).collect();
+        let namespace = self.columns_of_changed(changed, changed.relation, None);
+        let (exprs, known, bound) =
+            self.inference(table, changed.relation, &namespace, &exprs, conflict.target_filter)?;
+        let mut found = Vec::new();
+        for index in table.indexes.iter().filter(|index| index.unique) {
+            let mut columns: Vec<u16> = index.columns.iter().filter_map(|part| part.column).collect();
             columns.sort_unstable();
-            index.unique && columns == wanted
-        });
-        match found {
-            Some(index) => Ok(Some(index.oid)),
-            None => {
-                let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-                Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message))
+            columns.dedup();
+            if columns != wanted {
+                continue;
+            }
+            let computed = bound.iter().find(|known| known.index == index.oid);
+            let own: Vec<&Expr> = computed.map_or(Vec::new(), |computed| {
+                let keys = index.columns.iter().zip(&computed.keys);
+                keys.filter(|(part, _)| part.column.is_none()).map(|(_, key)| key).collect()
+            });
+            let same = |left: &Expr, right: &Expr| implied::alike(&self.bound, left, right);
+            let named = own.iter().map(|key| exprs.iter().map(|expr| same(expr, key)).max().unwrap_or(Implied::No));
+            let needed = exprs.iter().map(|expr| own.iter().map(|key| same(expr, key)).max().unwrap_or(Implied::No));
+            let predicate = computed
+                .map_or(Implied::Yes, |computed| implied::implied(&self.bound, known.iter(), &computed.predicate));
+            match named.chain(needed).min().unwrap_or(Implied::Yes).min(predicate) {
+                Implied::Yes => found.push(index.oid),
+                Implied::Literal => return Err(self.ask_for_literals()),
+                Implied::No => {}
             }
         }
+        if found.is_empty() {
+            let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+            return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message));
+        }
+        Ok(found)
     }
 }
 

@@ -135,7 +135,7 @@ impl Binder<'_> {
     ) -> Result<(Expr, bool)> {
         let name = routine.name.as_str();
         self.check_plain_call(call, name, at)?;
-        if matches!(clause, Clause::Check | Clause::Generation) {
+        if matches!(clause, Clause::Check | Clause::Generation | Clause::Index | Clause::IndexPredicate) {
             return Err(
                 self.unsupported("a function of a user in a definition of a table, other than in a default,", at)
             );

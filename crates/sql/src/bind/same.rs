@@ -219,7 +219,7 @@ impl Same<'_> {
 }
 
 /// An expression without its parts.
-fn shell(expr: &Expr) -> Expr {
+pub(super) fn shell(expr: &Expr) -> Expr {
     let mut shell = expr.clone();
     let nothing = Expr::constant(Constant::Null, Type::plain(Oid::UNKNOWN));
     shell.children_mut(&mut |part| *part = nothing.clone());

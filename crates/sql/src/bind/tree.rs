@@ -21,7 +21,8 @@ use crate::types::function::Volatility;
 use crate::types::op::Op;
 use crate::types::window::WindowOp;
 use crate::types::{Kind, Oid, Type};
-use std::collections::BTreeSet;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A relation's number.
@@ -170,6 +171,34 @@ pub struct Bound {
     pub qualified: Vec<Oid>,
     /// Functions of users that are called, with the versions of their definitions.
     pub routines: Vec<(Oid, u64)>,
+    /// For relations that are tables: what those of their indexes compute that are not plain.
+    pub indexed: BTreeMap<RelationId, Vec<BoundIndex>>,
+    /// For tables whose rows change: what is computed for a row beside its values.
+    pub rows: Vec<TableRow>,
+    /// A literal decides whether an index can be used: the statement is to be bound with its literals in place.
+    pub wants_literals: Cell<bool>,
+}
+
+/// An index of some rows, or on expressions.
+#[derive(Clone, Debug)]
+pub struct BoundIndex {
+    /// Its number.
+    pub index: Oid,
+    /// Its columns, and the expressions between them.
+    pub keys: Vec<Expr>,
+    /// The conditions on its rows, all of which hold.
+    pub predicate: Vec<Expr>,
+}
+
+/// What is computed for each row of a table that changes.
+#[derive(Debug)]
+pub struct TableRow {
+    /// The table.
+    pub table: Oid,
+    /// The relation whose columns the row's values are.
+    pub relation: RelationId,
+    /// What its indexes compute.
+    pub indexes: Vec<BoundIndex>,
 }
 
 /// A relation.
@@ -577,8 +606,8 @@ pub enum ModificationKind {
 /// `ON CONFLICT`
 #[derive(Debug)]
 pub struct ConflictRule {
-    /// The unique index that infers it; any if none.
-    pub index: Option<crate::types::Oid>,
+    /// The unique indexes that settle it; any if none.
+    pub indexes: Vec<crate::types::Oid>,
     /// `DO UPDATE`: new values of columns, which refer to the old row and to `excluded`.
     pub update: Option<Vec<(u16, Expr)>>,
     /// `WHERE` of `DO UPDATE`.

@@ -63,6 +63,8 @@ impl Clause {
             Clause::Returning => "window functions are not allowed in RETURNING",
             Clause::Check => "window functions are not allowed in check constraints",
             Clause::Default => "window functions are not allowed in DEFAULT expressions",
+            Clause::Index => "window functions are not allowed in index expressions",
+            Clause::IndexPredicate => "window functions are not allowed in index predicates",
             Clause::Generation => "window functions are not allowed in column generation expressions",
             Clause::Argument | Clause::Execute => "window functions are not allowed in EXECUTE parameters",
             Clause::Filter => "window functions are not allowed in FILTER",

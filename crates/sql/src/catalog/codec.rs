@@ -13,7 +13,7 @@
 
 use super::definition::{
     Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, Referrer,
-    RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
+    RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
 };
 use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
@@ -328,10 +328,15 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
         writer.bool(index.primary);
         writer.u32(index.constraint.unwrap_or(Oid::NONE).0);
         writer.list(&index.columns, |writer, column| {
-            writer.u16(column.column);
+            writer.u16(column.column.unwrap_or(EXPRESSION));
             writer.bool(column.descending);
             writer.bool(column.nulls_first);
+            writer.bool(column.pattern);
         });
+        writer.list(&index.expressions, stored_expr_image);
+        writer.list(index.predicate.as_slice(), stored_expr_image);
+        writer.columns(&index.included);
+        writer.bool(index.nulls_distinct);
         writer.options(&index.options);
         writer.u64(index.since.0);
     });
@@ -382,6 +387,26 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
         view_image(&mut writer, view);
     }
     writer.0
+}
+
+/// Stands for a column of an index that is none of the table's.
+const EXPRESSION: u16 = u16::MAX;
+
+fn stored_expr_image(writer: &mut Writer, expression: &StoredExpr) {
+    writer.text(&expression.text);
+    writer.text(&expression.name);
+    writer.u32(expression.ty.oid.0);
+    writer.u32(expression.ty.typmod as u32);
+    writer.columns(&expression.columns);
+}
+
+fn stored_expr(parser: &mut Parser<'_>) -> Result<StoredExpr> {
+    Ok(StoredExpr {
+        text: parser.text()?,
+        name: parser.text()?,
+        ty: Type { oid: parser.oid()?, typmod: parser.u32()? as i32 },
+        columns: parser.columns()?,
+    })
 }
 
 fn sequence_image(writer: &mut Writer, sequence: &SequenceDef) {
@@ -516,8 +541,21 @@ fn index(parser: &mut Parser<'_>) -> Result<IndexDef> {
         primary: parser.bool()?,
         constraint: Some(parser.oid()?).filter(|oid| !oid.is_none()),
         columns: parser.list(|parser| {
-            Ok(IndexColumn { column: parser.u16()?, descending: parser.bool()?, nulls_first: parser.bool()? })
+            Ok(IndexColumn {
+                column: Some(parser.u16()?).filter(|column| *column != EXPRESSION),
+                descending: parser.bool()?,
+                nulls_first: parser.bool()?,
+                pattern: parser.bool()?,
+            })
         })?,
+        expressions: parser.list(stored_expr)?,
+        predicate: match parser.list(stored_expr)?.as_mut_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            _ => return Err(damaged()),
+        },
+        included: parser.columns()?,
+        nulls_distinct: parser.bool()?,
         options: parser.options()?,
         since: Xid(parser.u64()?),
         usable: true,
@@ -561,7 +599,10 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
     }
     let columns = table.columns.len();
     let in_range = |column: &u16| usize::from(*column) < columns;
-    let indexed = table.indexes.iter().flat_map(|index| &index.columns).all(|column| in_range(&column.column));
+    let indexed = table.indexes.iter().all(|index| {
+        let expressions = index.columns.iter().filter(|part| part.column.is_none()).count();
+        index.reads().iter().chain(&index.included).all(in_range) && index.expressions.len() == expressions
+    });
     let constrained = table.constraints.iter().all(|constraint| match &constraint.kind {
         ConstraintKind::ForeignKey(key) => {
             key.columns.iter().all(in_range) && key.columns.len() == key.referenced.len()
@@ -701,6 +742,12 @@ mod tests {
             identity: default.map(|_| Identity::ByDefault),
             dropped: name.is_empty(),
         };
+        let expression = |text: &str| StoredExpr {
+            text: text.to_owned(),
+            name: "lower".to_owned(),
+            ty: Type::plain(Oid::TEXT),
+            columns: vec![0],
+        };
         TableDef {
             oid: Oid(16_400),
             schema: Oid(2200),
@@ -716,7 +763,14 @@ mod tests {
                 unique: true,
                 primary: true,
                 constraint: Some(Oid(16_404)),
-                columns: vec![IndexColumn { column: 2, descending: true, nulls_first: true }],
+                columns: vec![
+                    IndexColumn { column: Some(2), descending: true, nulls_first: true, pattern: true },
+                    IndexColumn { column: None, ..IndexColumn::ascending(0) },
+                ],
+                expressions: vec![expression("lower(a)")],
+                predicate: Some(expression("a > 0")),
+                included: vec![1],
+                nulls_distinct: false,
                 options: vec![("fillfactor".to_owned(), "70".to_owned())],
                 since: Xid(77),
                 usable: true,

@@ -8,6 +8,7 @@
 //! 2. A dropped column keeps its place, because rows that are stored still have it.
 
 use super::view::ViewDef;
+use crate::lexer::{Lexer, TokenKind};
 use crate::types::{Oid, Type};
 use base::{RelId, Xid};
 
@@ -176,6 +177,14 @@ pub struct IndexDef {
     pub constraint: Option<Oid>,
     /// Its columns, in order.
     pub columns: Vec<IndexColumn>,
+    /// The expressions of those columns that are none of the table's, in their order.
+    pub expressions: Vec<StoredExpr>,
+    /// The rows that it has entries for; none for all of them.
+    pub predicate: Option<StoredExpr>,
+    /// Columns that `INCLUDE` names: they are not a part of the key.
+    pub included: Vec<u16>,
+    /// Are nulls distinct from one another, where the index is unique?
+    pub nulls_distinct: bool,
     /// Storage options as they were written.
     pub options: Vec<(String, String)>,
     /// The transaction that built it: it has no entries for versions that only older snapshots see.
@@ -187,12 +196,159 @@ pub struct IndexDef {
 /// A column of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexColumn {
-    /// The table's column, counted from zero.
-    pub column: u16,
+    /// The table's column, counted from zero; none for an expression.
+    pub column: Option<u16>,
     /// Sorted from the largest.
     pub descending: bool,
     /// Null before everything else.
     pub nulls_first: bool,
+    /// An operator class for patterns was named, as `text_pattern_ops`. Text compares by its bytes anyway, so that it only has to be told.
+    pub pattern: bool,
+}
+
+impl IndexColumn {
+    /// A column of the table, from the least value, nulls last.
+    pub fn ascending(column: u16) -> IndexColumn {
+        IndexColumn { column: Some(column), descending: false, nulls_first: false, pattern: false }
+    }
+}
+
+/// An expression over the columns of one row, stored as its text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredExpr {
+    /// The text.
+    pub text: String,
+    /// What a column would be called that has its values.
+    pub name: String,
+    /// The type of its values.
+    pub ty: Type,
+    /// The columns that it names.
+    pub columns: Vec<u16>,
+}
+
+impl StoredExpr {
+    /// The text: in parentheses, unless it is a call.
+    pub fn shown(&self) -> String {
+        if is_call(&self.text) { self.text.clone() } else { format!("({})", self.text) }
+    }
+
+    /// The text as it stands among the columns of an index, in parentheses that are the list's.
+    pub fn shown_in_list(&self) -> String {
+        if is_call(&self.text) { self.text.clone() } else { format!("(({}))", self.text) }
+    }
+
+    /// The text as it stands after `WHERE`: in parentheses, unless it is a name or a call.
+    pub fn shown_condition(&self) -> String {
+        let mut lexer = Lexer::new(&self.text);
+        let is_name = |kind| matches!(kind, TokenKind::Word | TokenKind::QuotedName);
+        let is_plain = lexer.next_token().is_ok_and(|token| is_name(token.kind))
+            && lexer.next_token().is_ok_and(|token| token.kind == TokenKind::End);
+        if is_plain { self.text.clone() } else { self.shown() }
+    }
+}
+
+/// An expression's text without the parentheses around all of it.
+pub fn without_parentheses(text: &str) -> &str {
+    let mut text = text.trim();
+    while text.starts_with('(') && closing(text, 0) == Some(text.len()) {
+        text = text[1..text.len() - 1].trim();
+    }
+    text
+}
+
+/// Is a text one call of a function?
+fn is_call(text: &str) -> bool {
+    let mut lexer = Lexer::new(text);
+    loop {
+        let Ok(name) = lexer.next_token() else { return false };
+        if !matches!(name.kind, TokenKind::Word | TokenKind::QuotedName) {
+            return false;
+        }
+        match lexer.next_token() {
+            Ok(token) if token.kind == TokenKind::Dot => continue,
+            Ok(token) if token.kind == TokenKind::ParenOpen => {
+                return closing(text, token.start as usize) == Some(text.len());
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Where the parenthesis ends that opens at a byte.
+fn closing(text: &str, start: usize) -> Option<usize> {
+    let mut lexer = Lexer::starting_at(text, start);
+    let mut depth = 0u32;
+    loop {
+        let token = lexer.next_token().ok()?;
+        match token.kind {
+            TokenKind::ParenOpen => depth += 1,
+            TokenKind::ParenClose => depth = depth.checked_sub(1)?,
+            TokenKind::End => return None,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(token.end as usize);
+        }
+    }
+}
+
+impl IndexDef {
+    /// An index of such columns that is not built yet.
+    pub fn new(name: String, columns: Vec<IndexColumn>, unique: bool) -> IndexDef {
+        IndexDef {
+            oid: Oid::NONE,
+            name,
+            storage: RelId(0),
+            unique,
+            primary: false,
+            constraint: None,
+            columns,
+            expressions: Vec::new(),
+            predicate: None,
+            included: Vec::new(),
+            nulls_distinct: true,
+            options: Vec::new(),
+            since: Xid(0),
+            usable: true,
+        }
+    }
+
+    /// Has it an entry for every row, of columns of the table only?
+    pub fn is_plain(&self) -> bool {
+        self.expressions.is_empty() && self.predicate.is_none()
+    }
+
+    /// The columns of the table that are its key, if they are all of it and it has an entry for every row.
+    pub fn key_columns(&self) -> Option<Vec<u16>> {
+        if !self.is_plain() {
+            return None;
+        }
+        self.columns.iter().map(|part| part.column).collect()
+    }
+
+    /// The expression that stands in the place of a column.
+    pub fn expression(&self, at: usize) -> Option<&StoredExpr> {
+        let before = self.columns.iter().take(at).filter(|part| part.column.is_none()).count();
+        self.expressions.get(before).filter(|_| self.columns.get(at).is_some_and(|part| part.column.is_none()))
+    }
+
+    /// The type of a column's values.
+    pub fn column_type(&self, table: &TableDef, at: usize) -> Type {
+        match (self.columns.get(at).and_then(|part| part.column), self.expression(at)) {
+            (Some(column), _) => table.columns[usize::from(column)].ty,
+            (None, Some(expression)) => expression.ty,
+            (None, None) => Type::plain(Oid::UNKNOWN),
+        }
+    }
+
+    /// The columns of the table that decide about its entries.
+    pub fn reads(&self) -> Vec<u16> {
+        let mut columns: Vec<u16> = self.columns.iter().filter_map(|part| part.column).collect();
+        columns.extend(self.expressions.iter().chain(&self.predicate).flat_map(|expression| &expression.columns));
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
 }
 
 /// A constraint.

@@ -37,7 +37,7 @@ use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
 pub use codec::Statistics;
 use column_statistics::TableStatistics;
-use definition::{ColumnDef, RelationKind, Rows, TableDef};
+use definition::{Action, ColumnDef, ConstraintKind, RelationKind, Rows, TableDef};
 pub use provider::{Provider, RowBuilder, RowSink, ViewColumn, ViewContext};
 use schema::SearchPath;
 use std::collections::BTreeMap;
@@ -179,6 +179,37 @@ impl<'c> Catalog<'c> {
         let made = self.definitions.table(oid);
         let own = || self.catalogs.by_oid.get(&oid).map(|&index| &self.catalogs.tables[index]);
         Ok(made.or_else(own).cloned())
+    }
+
+    /// The tables that a changed table refers to and those that refer to it, with the same for those whose rows are changed along;
+    /// and the numbers of the latter.
+    pub fn related(&self, table: &Arc<TableDef>) -> Result<(Vec<Arc<TableDef>>, Vec<Oid>)> {
+        let (mut others, mut changed): (Vec<Arc<TableDef>>, _) = (Vec::new(), Vec::new());
+        let mut left = vec![table.clone()];
+        let mut seen = vec![table.oid];
+        while let Some(table) = left.pop() {
+            for constraint in &table.constraints {
+                if let ConstraintKind::ForeignKey(key) = &constraint.kind {
+                    others.extend(self.table_by_oid(key.table)?);
+                }
+            }
+            for referrer in &table.referenced_by {
+                let Some(other) = self.table_by_oid(referrer.table)? else { continue };
+                let constraint = other.constraints.iter().find(|constraint| constraint.oid == referrer.constraint);
+                if let Some(ConstraintKind::ForeignKey(key)) = constraint.map(|constraint| &constraint.kind) {
+                    let along = |action| !matches!(action, Action::NoAction | Action::Restrict);
+                    if (along(key.on_delete) || along(key.on_update)) && !seen.contains(&other.oid) {
+                        seen.push(other.oid);
+                        changed.push(other.oid);
+                        left.push(other.clone());
+                    }
+                }
+                others.push(other);
+            }
+        }
+        others.sort_by_key(|other| other.oid.0);
+        others.dedup_by_key(|other| other.oid.0);
+        Ok((others, changed))
     }
 
     /// How large a table is thought to be, if anybody has looked.

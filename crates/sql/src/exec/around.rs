@@ -407,8 +407,9 @@ impl Around<'_> {
             let Some(index) = def.index(oid) else { continue };
             let shown = match usize::try_from(column) {
                 Ok(0) | Err(_) => system::index_definition(&catalog, &def, index),
-                Ok(column) => match index.columns.get(column - 1) {
-                    Some(part) => def.columns[usize::from(part.column)].name.clone(),
+                Ok(column) if column <= index.columns.len() => system::index_column(&def, index, column - 1),
+                Ok(column) => match index.included.get(column - 1 - index.columns.len()) {
+                    Some(column) => base::settings::quoted_identifier(&def.columns[usize::from(*column)].name),
                     None => String::new(),
                 },
             };

@@ -12,9 +12,9 @@
 use super::Exec;
 use super::modify::ModifyState;
 use super::stored::{load_row, no_tables};
-use super::target::{Target, encode_key};
+use super::target::{RowKey, Target};
 use super::value::Value;
-use crate::plan::blob::At;
+use crate::plan::blob::{At, Bytes};
 use crate::plan::record::ConflictRecord;
 use base::{Error, Kind, Result, sqlstate};
 use storage::Snapshot;
@@ -38,6 +38,12 @@ fn twice() -> Error {
         .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 }
 
+/// Does a conflict in an index mean what the clause says?
+fn settles(bytes: Bytes<'_>, conflict: &ConflictRecord, index: u32) -> bool {
+    let indexes = bytes.list(At(conflict.indexes));
+    indexes.iter().next().is_none() || indexes.iter().any(|known| known == index)
+}
+
 impl Exec<'_> {
     /// Inserts the new row, or does what the clause says. True if a row was inserted or updated.
     pub(super) fn insert_or_else(&mut self, state: &mut ModifyState) -> Result<bool> {
@@ -58,7 +64,7 @@ impl Exec<'_> {
                 self.check_views(state.record.view_checks, &target, &state.new)?;
                 return Ok(true);
             };
-            if conflict.index != 0 && conflict.index != target.indexes[duplicate.index].oid {
+            if !settles(self.plan.bytes, &conflict, target.indexes[duplicate.index].oid) {
                 return Err(self.duplicate_key(&target, duplicate.index, &state.new));
             }
             self.take_back(&target, tid)?;
@@ -98,16 +104,13 @@ impl Exec<'_> {
         values: &[Value],
         snapshot: &Snapshot,
     ) -> Result<Option<Tid>> {
-        let Some(tables) = &self.tables else { return Err(no_tables()) };
-        let reader = Reader { snapshot, pairs: tables.pairs.pairs() };
         for index in target.indexes.iter().filter(|index| index.unique) {
-            if conflict.index != 0 && conflict.index != index.oid {
+            if !settles(self.plan.bytes, conflict, index.oid) || self.row_key(target, index, values)? != RowKey::Unique
+            {
                 continue;
             }
-            let datum = |column: u16| self.memory.datum(values[usize::from(column)]);
-            if !encode_key(&index.columns, datum, &mut self.key_bytes)? {
-                continue;
-            }
+            let Some(tables) = &self.tables else { return Err(no_tables()) };
+            let reader = Reader { snapshot, pairs: tables.pairs.pairs() };
             for &tid in index.tree.lookup(&self.key_bytes)?.tids() {
                 if let Fetched::Row(tid) = target.heap.fetch(&reader, tid, |tid, _| tid)? {
                     return Ok(Some(tid));

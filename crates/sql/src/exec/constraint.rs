@@ -79,11 +79,13 @@ impl Exec<'_> {
 
     /// What a user is told whose row has a key that is there already.
     #[cold]
-    pub(super) fn duplicate_key(&self, target: &Target, index: usize, values: &[Value]) -> Error {
+    pub(super) fn duplicate_key(&mut self, target: &Target, index: usize, values: &[Value]) -> Error {
         let bytes = self.plan.bytes;
         let index = &target.indexes[index];
-        let columns: Vec<u16> = index.columns.iter().map(|(column, _)| *column).collect();
-        let key = self.shown_key(target, &columns, |at| self.memory.datum(values[usize::from(columns[at])]));
+        let key = match self.shown_entry(target, index, values) {
+            Ok(key) => key,
+            Err(error) => return error,
+        };
         let message = format!("duplicate key value violates unique constraint \"{}\"", bytes.text(index.name));
         Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!("Key {key} already exists."))
     }
@@ -99,7 +101,7 @@ impl Exec<'_> {
     }
 
     /// A value as text; null as a word.
-    fn shown(&self, kind: Kind, datum: Datum<'_>) -> String {
+    pub(super) fn shown(&self, kind: Kind, datum: Datum<'_>) -> String {
         if datum.is_null() {
             return "null".to_owned();
         }

@@ -9,9 +9,9 @@ use super::value::{Memory, Value};
 use crate::key::{self, KeyColumn};
 use crate::plan::blob::{At, Bytes, List};
 use crate::plan::number;
-use crate::plan::record::{IndexRecord, TableRecord};
+use crate::plan::record::{IndexRecord, Modify, TableRecord};
 use crate::row::{self, Shape};
-use crate::types::{Datum, Kind};
+use crate::types::{Datum, Kind, Oid};
 use base::{RelId, Result};
 use std::rc::Rc;
 use storage::btree::{Btree, Inserted, Unique};
@@ -39,8 +39,29 @@ pub(super) struct Index {
     pub(super) tree: Btree,
     pub(super) unique: bool,
     pub(super) columns: Vec<(u16, KeyColumn)>,
-    /// Its columns as bits.
+    /// The columns that decide about its entries.
+    pub(super) reads: Vec<u16>,
+    /// The same as bits.
     pub(super) mask: u32,
+    /// Pushes the values of its expressions.
+    keys: u32,
+    /// The condition on the rows that it has entries for.
+    filter: u32,
+    /// The texts of its columns, where some are expressions or not all rows have entries.
+    shown: At,
+    /// Are nulls equal to one another?
+    nulls_equal: bool,
+}
+
+/// The key of a row in an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowKey {
+    /// The index has no entry for the row.
+    None,
+    /// No other row may have the key …
+    Unique,
+    /// … or any other may.
+    Any,
 }
 
 /// A key that is there already: in which index, and the version that has it.
@@ -61,6 +82,16 @@ pub(super) fn index_columns(list: List<'_>) -> Vec<(u16, KeyColumn)> {
         .collect()
 }
 
+impl Index {
+    fn uniqueness(&self, complete: bool) -> RowKey {
+        // Nulls are not equal to each other, unless they are said to be.
+        match self.unique && (complete || self.nulls_equal) {
+            true => RowKey::Unique,
+            false => RowKey::Any,
+        }
+    }
+}
+
 impl Target {
     fn new(bytes: Bytes<'_>, at: At, relations: &'static Relations) -> Target {
         let record = TableRecord::read(bytes, at);
@@ -72,7 +103,12 @@ impl Target {
                 tree: relations.btree(RelId(index.storage)),
                 unique: index.unique != 0,
                 columns: index_columns(bytes.list(At(index.columns))),
+                reads: bytes.list(At(index.reads)).iter().map(|column| column as u16).collect(),
                 mask: index.mask,
+                keys: index.keys,
+                filter: index.filter,
+                shown: At(index.shown),
+                nulls_equal: index.nulls_equal != 0,
             }
         });
         Target {
@@ -94,7 +130,7 @@ impl Target {
         let mut changes = Changes { keys: false, indexed: false };
         let forgets = kernel::fault::planted("sql.forgotten_entry");
         for index in self.indexes.iter().filter(|index| index.unique || !forgets) {
-            if index.mask & assigned != 0 && index.columns.iter().any(|(column, _)| changed(*column)) {
+            if index.mask & assigned != 0 && index.reads.iter().any(|column| changed(*column)) {
                 changes.indexed = true;
                 changes.keys |= index.unique;
             }
@@ -157,16 +193,94 @@ impl Exec<'_> {
         let Some(tables) = &self.tables else { return Err(super::stored::no_tables()) };
         let deadline = tables.deadline();
         for (number, index) in target.indexes.iter().enumerate() {
-            let datum = |column: u16| self.memory.datum(values[usize::from(column)]);
-            let complete = encode_key(&index.columns, datum, &mut self.key_bytes)?;
-            // Nulls are never equal to each other.
-            let unique = if index.unique && complete { Unique::Check(&target.heap) } else { Unique::No };
+            let unique = match self.row_key(target, index, values)? {
+                RowKey::None => continue,
+                RowKey::Unique => Unique::Check(&target.heap),
+                RowKey::Any => Unique::No,
+            };
             match index.tree.insert(&self.key_bytes, tid, unique, deadline)? {
                 Inserted::Done => {}
                 Inserted::Duplicate(tid) => return Ok(Some(Duplicate { index: number, tid })),
             }
         }
         Ok(None)
+    }
+
+    /// Makes the key of a row in an index, in `key_bytes`.
+    #[inline]
+    pub(super) fn row_key(&mut self, target: &Target, index: &Index, values: &[Value]) -> Result<RowKey> {
+        if index.keys != 0 || index.filter != 0 {
+            return self.computed_key(target, index, values);
+        }
+        let datum = |column: u16| self.memory.datum(values[usize::from(column)]);
+        let complete = encode_key(&index.columns, datum, &mut self.key_bytes)?;
+        Ok(index.uniqueness(complete))
+    }
+
+    /// The same for an index on expressions, or of some rows.
+    fn computed_key(&mut self, target: &Target, index: &Index, values: &[Value]) -> Result<RowKey> {
+        for [column, register] in self.plan.bytes.list(At(target.record.row)).groups::<2>() {
+            self.registers[register as usize] = values[column as usize];
+        }
+        if !self.holds(index.filter)? {
+            return Ok(RowKey::None);
+        }
+        let start = self.stack.len();
+        let scratch = self.push(index.keys)?;
+        let (width, computed) = (values.len(), &self.stack[start..]);
+        let value = |column: u16| match usize::from(column) {
+            column if column < width => values[column],
+            column => computed.get(column - width).copied().unwrap_or_default(),
+        };
+        let encoded = encode_key(&index.columns, |column| self.memory.datum(value(column)), &mut self.key_bytes);
+        self.stack.truncate(start);
+        self.memory.scratch.truncate(scratch);
+        Ok(index.uniqueness(encoded?))
+    }
+
+    /// `(lower(a), b)=(x, 1)`: what a row has in an index.
+    pub(super) fn shown_entry(&mut self, target: &Target, index: &Index, values: &[Value]) -> Result<String> {
+        let bytes = self.plan.bytes;
+        if index.shown == At::NONE {
+            let columns: Vec<u16> = index.columns.iter().map(|(column, _)| *column).collect();
+            return Ok(self.shown_key(target, &columns, |at| self.memory.datum(values[usize::from(columns[at])])));
+        }
+        let start = self.stack.len();
+        let scratch = self.push(index.keys)?;
+        let mut shown = Vec::with_capacity(index.columns.len());
+        for (column, key) in &index.columns {
+            let value = match usize::from(*column) {
+                column if column < values.len() => values[column],
+                column => self.stack.get(start + column - values.len()).copied().unwrap_or_default(),
+            };
+            shown.push(self.shown(key.kind, self.memory.datum(value)));
+        }
+        self.stack.truncate(start);
+        self.memory.scratch.truncate(scratch);
+        let names: Vec<&str> = bytes.list(index.shown).iter().map(|at| bytes.text(At(at))).collect();
+        Ok(format!("({})=({})", names.join(", "), shown.join(", ")))
+    }
+
+    /// Makes the key of a stored row in an index of the table that the plan inserts into.
+    pub fn stored_key(&mut self, index: Oid, row: &[u8], out: &mut Vec<u8>) -> Result<RowKey> {
+        let record = Modify::read(self.plan.bytes, self.root);
+        let target = self.target(At(record.table))?;
+        let Some(index) = target.indexes.iter().find(|known| known.oid == index.0) else { return Ok(RowKey::None) };
+        self.memory.parameters.clear();
+        let values = self.values_of(&target, row)?;
+        let key = self.row_key(&target, index, &values)?;
+        out.extend_from_slice(&self.key_bytes);
+        Ok(key)
+    }
+
+    /// What a stored row has in an index, for people.
+    pub fn shown_stored(&mut self, index: Oid, row: &[u8]) -> Result<String> {
+        let record = Modify::read(self.plan.bytes, self.root);
+        let target = self.target(At(record.table))?;
+        let Some(index) = target.indexes.iter().find(|known| known.oid == index.0) else { return Ok(String::new()) };
+        let values = self.values_of(&target, row)?;
+        self.computed_key(&target, index, &values)?;
+        self.shown_entry(&target, index, &values)
     }
 
     /// Puts a row into a table and all its indexes.

@@ -15,6 +15,7 @@
 mod alter;
 mod comment;
 mod copy;
+mod index;
 mod table;
 mod view;
 
@@ -25,6 +26,7 @@ pub use super::routine::{
 pub use alter::{AlterAction, AlterSequence, SequenceOptions};
 pub use comment::CommentOn;
 pub use copy::{Copy, CopyOption};
+pub use index::{CreateIndex, IndexItem};
 pub use table::CreateTable;
 pub use view::{CheckOption, CreateView};
 
@@ -1169,27 +1171,4 @@ pub struct StorageOption<'a> {
     pub name: Name<'a>,
     /// Its value, if it was given one.
     pub value: Option<&'a str>,
-}
-
-/// `CREATE INDEX`
-#[derive(Clone, Copy, Debug)]
-pub struct CreateIndex<'a> {
-    /// Its name, if it was given one.
-    pub name: Option<Name<'a>>,
-    /// The table.
-    pub table: Path<'a>,
-    /// `UNIQUE`
-    pub unique: bool,
-    /// `CONCURRENTLY`
-    pub concurrently: bool,
-    /// `IF NOT EXISTS`
-    pub if_not_exists: bool,
-    /// `USING`
-    pub method: Option<Name<'a>>,
-    /// Its columns.
-    pub columns: &'a [SortItem<'a>],
-    /// `WITH (…)`
-    pub options: &'a [StorageOption<'a>],
-    /// `WHERE`
-    pub filter: Option<&'a Expr<'a>>,
 }

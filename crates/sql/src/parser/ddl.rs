@@ -1,8 +1,8 @@
 //! Statements that define things: `CREATE`, `DROP`, `ALTER`.
 
 use super::ast::{
-    AlterAction, ColumnDefinition, ConstraintKind, CreateIndex, CreateTable, Name, ObjectKind, ReferentialAction,
-    SourceExpr, StorageOption, TableConstraint, TableSource, Utility,
+    AlterAction, ColumnDefinition, ConstraintKind, CreateIndex, CreateTable, ExprKind, IndexItem, Name, ObjectKind,
+    ReferentialAction, SourceExpr, StorageOption, TableConstraint, TableSource, Utility,
 };
 use super::cursor::{Parser, kw};
 use super::role::OwnerStatement;
@@ -420,40 +420,32 @@ impl<'t, 'a> Parser<'t, 'a> {
         self.expect(kw!("index"))?;
         let concurrently = self.eat(kw!("concurrently"))?;
         let if_not_exists = self.if_not_exists()?;
-        let name = if self.is(kw!("on"))? { None } else { Some(self.name()?) };
+        let name = if self.is(kw!("on"))? && !if_not_exists { None } else { Some(self.name()?) };
         self.expect(kw!("on"))?;
         self.eat(kw!("only"))?;
         let table = self.path()?;
         let method = if self.eat(kw!("using"))? { Some(self.name()?) } else { None };
         self.expect_kind(TokenKind::ParenOpen)?;
-        let mut columns = Vec::new();
-        loop {
-            let item = self.sort_item()?;
-            columns.push(item);
-            let at = self.at()?;
-            if !self.eat_kind(TokenKind::Comma)? {
-                if !self.is_kind(TokenKind::ParenClose)? {
-                    return Err(self.unsupported("an operator class", at));
-                }
-                break;
-            }
+        let mut columns = vec![self.index_item()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            columns.push(self.index_item()?);
         }
         self.expect_kind(TokenKind::ParenClose)?;
-        let at = self.at()?;
-        if self.is(kw!("include"))? {
-            return Err(self.unsupported("INCLUDE", at));
-        }
-        if self.is(kw!("nulls"))? {
-            return Err(self.unsupported("NULLS NOT DISTINCT", at));
-        }
+        let included: &[_] = if self.eat(kw!("include"))? { self.included()? } else { &[] };
+        let nulls_equal = self.nulls_not_distinct()?;
         let mut options: &[_] = &[];
         if self.eat(kw!("with"))? {
             options = self.storage_options()?;
         }
-        if self.eat(kw!("tablespace"))? {
-            self.name()?;
-        }
-        let filter = if self.eat(kw!("where"))? { Some(self.expr_ref()?) } else { None };
+        let tablespace = if self.eat(kw!("tablespace"))? { Some(self.name()?) } else { None };
+        let filter = match self.eat(kw!("where"))? {
+            true => {
+                let start = self.at()?;
+                let expr = self.expr()?;
+                Some(self.source(expr, start)?)
+            }
+            false => None,
+        };
         let columns = self.keep_all(&columns);
         Ok(Utility::CreateIndex(self.bump.alloc(CreateIndex {
             name,
@@ -463,9 +455,81 @@ impl<'t, 'a> Parser<'t, 'a> {
             if_not_exists,
             method,
             columns,
+            included,
+            nulls_equal,
             options,
+            tablespace,
             filter,
         })))
+    }
+
+    /// `(a, b)` after `INCLUDE`.
+    fn included(&mut self) -> Result<&'a [Name<'a>]> {
+        let at = self.at()?;
+        if self.peek_at(1)?.token.kind == TokenKind::ParenOpen || self.peek_at(2)?.token.kind == TokenKind::ParenOpen {
+            return Err(Error::unsupported("expressions are not supported in included columns")
+                .at(crate::lexer::position(self.text(), at as usize)));
+        }
+        self.names_in_parentheses()
+    }
+
+    /// `NULLS NOT DISTINCT`; true if nulls are equal.
+    fn nulls_not_distinct(&mut self) -> Result<bool> {
+        if !self.eat(kw!("nulls"))? {
+            return Ok(false);
+        }
+        let equal = self.eat(kw!("not"))?;
+        self.expect(kw!("distinct"))?;
+        Ok(equal)
+    }
+
+    /// A column of an index: a name, a call, or an expression in parentheses.
+    fn index_item(&mut self) -> Result<IndexItem<'a>> {
+        let start = self.at()?;
+        let in_parentheses = self.is_kind(TokenKind::ParenOpen)?;
+        let expr = self.expr()?;
+        let is_bare = |kind: &ExprKind<'_>| match kind {
+            ExprKind::Column(path) => path.len() == 1,
+            ExprKind::Binary { .. }
+            | ExprKind::Unary { .. }
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Not(_)
+            | ExprKind::IsNull { .. }
+            | ExprKind::Between { .. }
+            | ExprKind::In { .. }
+            | ExprKind::Like { .. }
+            | ExprKind::Cast { .. }
+            | ExprKind::Subscript(..)
+            | ExprKind::Number(_)
+            | ExprKind::String(_) => false,
+            _ => true,
+        };
+        if !in_parentheses && !is_bare(&expr.kind) {
+            let at = crate::lexer::position(self.text(), start as usize);
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "syntax error at an expression of an index")
+                .hint("Expressions other than calls stand in parentheses of their own.")
+                .at(at));
+        }
+        let expr = self.source(expr, start)?;
+        let ends = self.is_kind(TokenKind::Comma)?
+            || self.is_kind(TokenKind::ParenClose)?
+            || self.is(kw!("asc"))?
+            || self.is(kw!("desc"))?
+            || self.is(kw!("nulls"))?;
+        let class = if ends { None } else { Some(self.path()?) };
+        let descending = self.eat(kw!("desc"))?;
+        if !descending {
+            self.eat(kw!("asc"))?;
+        }
+        let mut nulls_first = None;
+        if self.eat(kw!("nulls"))? {
+            nulls_first = Some(self.eat(kw!("first"))?);
+            if nulls_first == Some(false) {
+                self.expect(kw!("last"))?;
+            }
+        }
+        Ok(IndexItem { expr, class, descending, nulls_first })
     }
 
     // ---- DROP

@@ -20,14 +20,13 @@ use crate::bind::tree::{
 };
 use crate::bind::walk::relations_in;
 use crate::catalog::Catalog;
-use crate::catalog::definition::{Action, ConstraintKind, Rows, TableDef};
+use crate::catalog::definition::Rows;
 use crate::parser::ast::{JoinKind, SetOperation};
 use crate::types::function::Volatility;
 use crate::types::op::{Comparison, Op};
 use crate::types::{Kind, Oid, Type, table};
 use base::{Error, Result};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 type Relations = BTreeSet<RelationId>;
 
@@ -242,7 +241,7 @@ impl Planner<'_> {
                 distinct.into_iter().map(|index| (result(index), table::kind(types[usize::from(index)].oid))).collect();
             node = Node::Distinct { child: Box::new(node), keys };
         }
-        if !sorted && in_order(&mut node, &keys, limit.is_some()) {
+        if !sorted && in_order(self.bound, &mut node, &keys, limit.is_some()) {
             sorted = true;
         }
         if !sorted {
@@ -391,7 +390,7 @@ impl Planner<'_> {
             });
             let joined = usable.iter().any(|expr| equality_sides(expr, &factor.relations, chosen).is_some());
             match &found.source {
-                Source::Table(table) => match best_index(table, relation, &usable, &pending) {
+                Source::Table(table) => match best_index(self.bound, table, relation, &usable, &pending) {
                     Some(access) if access.single => 0,
                     Some(access) if !access.equal.is_empty() => 10,
                     Some(_) => 20,
@@ -472,7 +471,7 @@ impl Planner<'_> {
             && let Source::Table(table) = &self.bound.relations[relation as usize].source
         {
             let usable: Vec<&Expr> = mine.iter().chain(&joining).collect();
-            let by_join = best_index(table, relation, &usable, &around);
+            let by_join = best_index(self.bound, table, relation, &usable, &around);
             let uses_join = by_join.as_ref().is_some_and(|access| {
                 access.equal.iter().any(|expr| {
                     let mut columns = BTreeSet::new();
@@ -491,13 +490,14 @@ impl Planner<'_> {
                     true => 1.0,
                     false => guess.table_rows(table) * guess.share(seen_to.map(|(_, expr)| *expr)),
                 };
-                let (inner, passed) = match best_index(table, relation, &mine.iter().collect::<Vec<_>>(), &around) {
-                    Some(_) => {
-                        let rows = guess.relation_rows(relation, mine.iter());
-                        (rows, rows)
-                    }
-                    None => (guess.relation_rows(relation, mine.iter()), guess.table_rows(table)),
-                };
+                let (inner, passed) =
+                    match best_index(self.bound, table, relation, &mine.iter().collect::<Vec<_>>(), &around) {
+                        Some(_) => {
+                            let rows = guess.relation_rows(relation, mine.iter());
+                            (rows, rows)
+                        }
+                        None => (guess.relation_rows(relation, mine.iter()), guess.table_rows(table)),
+                    };
                 guess.prefers_lookups(guess.rows(&outer), found, inner, passed)
             };
             let uses_join = uses_join && (!by_hash || by_join.as_ref().is_some_and(prefers_lookups));
@@ -680,7 +680,7 @@ impl Planner<'_> {
             Source::Table(table) => {
                 let node = match table.rows {
                     Rows::Made(_) | Rows::None => Node::View { relation, alias, table: table.clone(), filter },
-                    Rows::Stored(_) => scan(relation, alias, &table, filter, pending),
+                    Rows::Stored(_) => scan(self.bound, relation, alias, &table, filter, pending),
                 };
                 self.bound.relations[relation as usize].source = Source::Table(table);
                 Ok(node)
@@ -766,37 +766,6 @@ impl Planner<'_> {
 
     // ---- statements that change rows
 
-    /// The tables that a changed table refers to and those that refer to it, with the same for those whose rows are changed along;
-    /// and the numbers of the latter.
-    fn others(&self, table: &Arc<TableDef>) -> Result<(Vec<Arc<TableDef>>, Vec<Oid>)> {
-        let (mut others, mut changed): (Vec<Arc<TableDef>>, _) = (Vec::new(), Vec::new());
-        let mut left = vec![table.clone()];
-        let mut seen = vec![table.oid];
-        while let Some(table) = left.pop() {
-            for constraint in &table.constraints {
-                if let ConstraintKind::ForeignKey(key) = &constraint.kind {
-                    others.extend(self.catalog.table_by_oid(key.table)?);
-                }
-            }
-            for referrer in &table.referenced_by {
-                let Some(other) = self.catalog.table_by_oid(referrer.table)? else { continue };
-                let constraint = other.constraints.iter().find(|constraint| constraint.oid == referrer.constraint);
-                if let Some(ConstraintKind::ForeignKey(key)) = constraint.map(|constraint| &constraint.kind) {
-                    let along = |action| !matches!(action, Action::NoAction | Action::Restrict);
-                    if (along(key.on_delete) || along(key.on_update)) && !seen.contains(&other.oid) {
-                        seen.push(other.oid);
-                        changed.push(other.oid);
-                        left.push(other.clone());
-                    }
-                }
-                others.push(other);
-            }
-        }
-        others.sort_by_key(|other| other.oid.0);
-        others.dedup_by_key(|other| other.oid.0);
-        Ok((others, changed))
-    }
-
     fn modification(&mut self, modification: Modification) -> Result<(Node, Vec<(String, Column)>)> {
         let Modification { kind, table, relation, new, query, values, checks, view_checks, returning, conflict } =
             modification;
@@ -808,7 +777,7 @@ impl Planner<'_> {
             _ => Vec::new(),
         };
         let child = self.query(query, &Relations::new())?;
-        let (others, changed_along) = self.others(&table)?;
+        let (others, changed_along) = self.catalog.related(&table)?;
         for other in &others {
             if !self.bound.tables.iter().any(|known| known.oid == other.oid) {
                 self.bound.tables.push(other.clone());
@@ -849,10 +818,10 @@ impl Planner<'_> {
 }
 
 /// Lets an index give a query's rows in the order of the keys, if it can.
-fn in_order(node: &mut Node, keys: &[Key], limited: bool) -> bool {
+fn in_order(bound: &Bound, node: &mut Node, keys: &[Key], limited: bool) -> bool {
     let Node::Project { child, targets, .. } = node else { return false };
     // Without a limit reading all of a table and sorting is less work than fetching row by row.
-    plain_keys(keys, targets).is_some_and(|keys| ordered(child, &keys, limited))
+    plain_keys(keys, targets).is_some_and(|keys| ordered(bound, child, &keys, limited))
 }
 
 fn columns_of(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {

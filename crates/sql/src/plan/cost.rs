@@ -73,7 +73,8 @@ impl Guess<'_> {
             .map(|column| column.column)
             .collect();
         let is_single = |index: &crate::catalog::definition::IndexDef| {
-            index.unique && index.columns.iter().all(|part| equal.contains(&part.column))
+            let columns = index.key_columns().filter(|_| index.unique);
+            columns.is_some_and(|columns| columns.iter().all(|column| equal.contains(column)))
         };
         if table.indexes.iter().any(is_single) {
             return 1.0;
@@ -145,7 +146,7 @@ impl Guess<'_> {
                 self.bound.relations.get(column.relation as usize).map(|found| &found.source)
         {
             let is_key = |index: &crate::catalog::definition::IndexDef| {
-                index.unique && index.columns.len() == 1 && index.columns[0].column == column.column
+                index.unique && index.key_columns().is_some_and(|columns| columns == [column.column])
             };
             if table.indexes.iter().any(is_key) {
                 return self.table_rows(table);

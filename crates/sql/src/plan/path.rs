@@ -1,15 +1,21 @@
 //! How a table's rows are found: by which index, and in which order.
 //!
 //! Rules
-//! 1. An index is used where conditions give its first columns values, or its next one a range.
-//! 2. Rows come in the order of an index if that is what is asked for, after the columns that have one value: from its
+//! 1. An index is used where conditions give its first columns values, or its next one a range. A column may be an expression: the
+//!    condition has to be on the same one.
+//! 2. An index of some rows is used where the statement's conditions imply that it has all rows that are asked for ([`implied`]).
+//! 3. Rows come in the order of an index if that is what is asked for, after the columns that have one value: from its
 //!    beginning, or from its end where all directions are the other way round.
+//! 4. `LIKE` with a pattern that begins with plain characters is a range, and is tested again: texts compare by their bytes.
 
+use super::blob::Constant;
 use super::tree::{Bound as IndexBound, IndexScan, JoinType, Key, Node};
-use crate::bind::tree::{Column, Expr, ExprKind, RelationId};
+use crate::bind::implied::{Implied, alike, implied};
+use crate::bind::tree::{Bound, BoundIndex, Expr, ExprKind, Origin, RelationId};
 use crate::catalog::definition::{IndexDef, Rows, TableDef};
+use crate::key;
 use crate::types::function::Volatility;
-use crate::types::op::Comparison;
+use crate::types::op::{Comparison, Op};
 use crate::types::{Kind, Oid, table};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,8 +34,65 @@ pub(super) struct Access {
     pub(super) single: bool,
 }
 
+/// What is asked of the columns of an index: by its place the comparison and the value, and whether it is tested again.
+struct Test {
+    place: usize,
+    comparison: Comparison,
+    value: Expr,
+    again: bool,
+}
+
+/// The columns of an index as expressions over a relation; none if they are not known.
+fn parts(bound: &Bound, table: &TableDef, index: &IndexDef, relation: RelationId) -> Option<Vec<Expr>> {
+    match index.key_columns() {
+        Some(columns) => {
+            let part = |column: u16| Expr::column(relation, column, table.columns[usize::from(column)].ty);
+            Some(columns.into_iter().map(part).collect())
+        }
+        None => computed(bound, index, relation).map(|known| known.keys.clone()),
+    }
+}
+
+fn computed<'b>(bound: &'b Bound, index: &IndexDef, relation: RelationId) -> Option<&'b BoundIndex> {
+    bound.indexed.get(&relation)?.iter().find(|known| known.index == index.oid)
+}
+
+/// Has an index all rows for which the conditions hold?
+fn has_all<'x>(
+    bound: &Bound,
+    index: &IndexDef,
+    relation: RelationId,
+    conditions: impl Iterator<Item = &'x Expr> + Clone,
+) -> bool {
+    if index.predicate.is_none() {
+        return true;
+    }
+    let Some(known) = computed(bound, index, relation) else { return false };
+    match implied(bound, conditions, &known.predicate) {
+        Implied::Yes => true,
+        Implied::Literal => {
+            bound.wants_literals.set(true);
+            false
+        }
+        Implied::No => false,
+    }
+}
+
+/// Is the index of so few rows that reading all of it is worth while? Some value of a column is all that is known to say so.
+fn is_of_few(bound: &Bound, index: &IndexDef, relation: RelationId) -> bool {
+    let is_equality = |expr: &Expr| match &expr.kind {
+        ExprKind::Call(call) => {
+            call.op.comparison() == Some(Comparison::Eq)
+                && call.arguments.iter().any(|argument| matches!(argument.kind, ExprKind::Constant(_)))
+        }
+        _ => false,
+    };
+    computed(bound, index, relation).is_some_and(|known| known.predicate.iter().any(is_equality))
+}
+
 /// The best index for conditions on a table, given the relations whose columns are not there yet.
 pub(super) fn best_index(
+    bound: &Bound,
     table: &Arc<TableDef>,
     relation: RelationId,
     conditions: &[&Expr],
@@ -40,22 +103,22 @@ pub(super) fn best_index(
     }
     let mut best: Option<Access> = None;
     for index in table.indexes.iter().filter(|index| index.usable) {
+        let Some(parts) = parts(bound, table, index, relation) else { continue };
         let mut access =
             Access { index: index.oid, equal: Vec::new(), low: None, high: None, seen_to: Vec::new(), single: false };
-        for part in &index.columns {
-            let kind = table::kind(table.columns[usize::from(part.column)].ty.oid);
-            let column = Column { relation, column: part.column };
-            let tests = conditions.iter().enumerate().filter_map(|(place, expr)| {
-                let (comparison, value) = comparison_with(expr, column, kind, pending)?;
-                Some((place, comparison, value))
-            });
-            let tests: Vec<_> = tests.collect();
-            if let Some((place, _, value)) = tests.iter().find(|(_, comparison, _)| *comparison == Comparison::Eq) {
-                access.equal.push(value.clone());
-                access.seen_to.push(*place);
+        for part in &parts {
+            let mut tests: Vec<Test> = Vec::new();
+            for (place, expr) in conditions.iter().enumerate() {
+                tests.extend(tests_of(bound, expr, part, relation, pending, place));
+            }
+            if let Some(test) = tests.iter().find(|test| test.comparison == Comparison::Eq) {
+                access.equal.push(test.value.clone());
+                if !test.again {
+                    access.seen_to.push(test.place);
+                }
                 continue;
             }
-            for (place, comparison, value) in tests {
+            for Test { place, comparison, value, again } in tests {
                 let (bound, within) = match comparison {
                     Comparison::Gt => (&mut access.low, false),
                     Comparison::Ge => (&mut access.low, true),
@@ -65,46 +128,100 @@ pub(super) fn best_index(
                 };
                 if bound.is_none() {
                     *bound = Some((value, within));
-                    access.seen_to.push(place);
+                    if !again {
+                        access.seen_to.push(place);
+                    }
                 }
             }
             break;
         }
         access.single = index.unique && access.equal.len() == index.columns.len();
-        if access.seen_to.is_empty() {
+        let nothing = access.equal.is_empty() && access.low.is_none() && access.high.is_none();
+        if nothing && !(index.predicate.is_some() && is_of_few(bound, index, relation)) {
             continue;
         }
         let score = |access: &Access| {
             (access.single, access.equal.len(), usize::from(access.low.is_some()) + usize::from(access.high.is_some()))
         };
-        if best.as_ref().is_none_or(|best| score(&access) > score(best)) {
+        let is_better = |best: &Access| {
+            // Of two that do the same the one that has fewer rows.
+            let best_has_all = table.index(best.index).is_some_and(|best| best.predicate.is_none());
+            score(&access) > score(best) || (score(&access) == score(best) && index.predicate.is_some() && best_has_all)
+        };
+        if best.as_ref().is_none_or(is_better) && has_all(bound, index, relation, conditions.iter().copied()) {
             best = Some(access);
         }
     }
     best
 }
 
-/// `column op value`, where the value is known before the table is read.
-fn comparison_with(expr: &Expr, column: Column, kind: Kind, pending: &Relations) -> Option<(Comparison, Expr)> {
+/// What a condition says of a column of an index.
+fn tests_of(
+    bound: &Bound,
+    expr: &Expr,
+    part: &Expr,
+    relation: RelationId,
+    pending: &Relations,
+    place: usize,
+) -> Vec<Test> {
+    if let Some((comparison, value)) = comparison_with(bound, expr, part, relation, pending) {
+        return vec![Test { place, comparison, value, again: false }];
+    }
+    if part.ty.oid == Oid::BOOL {
+        // A truth value is a condition itself.
+        let (operand, value) = match &expr.kind {
+            ExprKind::Not(operand) => (&**operand, false),
+            _ => (expr, true),
+        };
+        if operand == part {
+            let value = Expr::constant(Constant::Bool(value), part.ty);
+            return vec![Test { place, comparison: Comparison::Eq, value, again: false }];
+        }
+    }
+    pattern_range(bound, expr, part, place)
+}
+
+/// Are an expression of the statement and a column of an index the same?
+fn is_part(bound: &Bound, expr: &Expr, part: &Expr) -> bool {
+    if matches!(part.kind, ExprKind::Column(_)) {
+        return expr.kind == part.kind;
+    }
+    match alike(bound, expr, part) {
+        Implied::Yes => true,
+        Implied::Literal => {
+            bound.wants_literals.set(true);
+            false
+        }
+        Implied::No => false,
+    }
+}
+
+/// `part op value`, where the value is known before the table is read.
+fn comparison_with(
+    bound: &Bound,
+    expr: &Expr,
+    part: &Expr,
+    relation: RelationId,
+    pending: &Relations,
+) -> Option<(Comparison, Expr)> {
     let ExprKind::Call(call) = &expr.kind else { return None };
     let comparison = call.op.comparison()?;
     if comparison == Comparison::Ne {
         return None;
     }
     let [left, right] = call.arguments.as_slice() else { return None };
-    let is_column = |expr: &Expr| expr.kind == ExprKind::Column(column);
     let (comparison, value) = match () {
-        () if is_column(left) => (comparison, right),
-        () if is_column(right) => (comparison.flipped(), left),
+        () if is_part(bound, left, part) => (comparison, right),
+        () if is_part(bound, right, part) => (comparison.flipped(), left),
         () => return None,
     };
     let integer = |kind| matches!(kind, Kind::Int2 | Kind::Int4 | Kind::Int8);
-    let other = table::kind(value.ty.oid);
+    let (kind, other) = (table::kind(part.ty.oid), table::kind(value.ty.oid));
     if other != kind && !(integer(kind) && integer(other)) {
         return None;
     }
     let usable = !value.any(&mut |part| match &part.kind {
-        ExprKind::Column(used) => pending.contains(&used.relation) || used.relation == column.relation,
+        ExprKind::Column(used) => pending.contains(&used.relation) || used.relation == relation,
         ExprKind::Subplan(_) => true,
         ExprKind::Call(call) => call.volatility == Volatility::Volatile,
         _ => false,
@@ -112,8 +229,70 @@ fn comparison_with(expr: &Expr, column: Column, kind: Kind, pending: &Relations)
     usable.then(|| (comparison, value.clone()))
 }
 
+/// The range of what `part LIKE 'abc%'` can match.
+fn pattern_range(bound: &Bound, expr: &Expr, part: &Expr, place: usize) -> Vec<Test> {
+    let ExprKind::Call(call) = &expr.kind else { return Vec::new() };
+    let [left, right] = call.arguments.as_slice() else { return Vec::new() };
+    if call.op != Op::Like || table::kind(left.ty.oid) != Kind::Text || table::kind(part.ty.oid) != Kind::Text {
+        return Vec::new();
+    }
+    // A column of another text type is seen through its cast, which changes nothing of its bytes.
+    let left = match &left.kind {
+        ExprKind::Cast(operand, crate::types::cast::Method::Relabel, _) if !is_part(bound, left, part) => operand,
+        _ => left,
+    };
+    if !is_part(bound, left, part) {
+        return Vec::new();
+    }
+    let pattern = match &right.kind {
+        ExprKind::Constant(Constant::Bytes(pattern)) => pattern,
+        ExprKind::Parameter(number) => {
+            let origin = bound.parameters.get(usize::from(*number)).map(|parameter| parameter.origin);
+            if matches!(origin, Some(Origin::Slot(_))) {
+                bound.wants_literals.set(true);
+            }
+            return Vec::new();
+        }
+        _ => return Vec::new(),
+    };
+    let (prefix, whole) = plain_prefix(pattern);
+    if prefix.is_empty() {
+        return Vec::new();
+    }
+    let text = |bytes: Vec<u8>| Expr::constant(Constant::Bytes(bytes), part.ty);
+    let test = |comparison, bytes| Test { place, comparison, value: text(bytes), again: true };
+    if whole {
+        return vec![test(Comparison::Eq, prefix)];
+    }
+    let mut end = prefix.clone();
+    let mut tests = vec![test(Comparison::Ge, prefix)];
+    if key::prefix_end(&mut end) {
+        tests.push(test(Comparison::Lt, end));
+    }
+    tests
+}
+
+/// The characters that a pattern begins with, and whether they are all of it.
+fn plain_prefix(pattern: &[u8]) -> (Vec<u8>, bool) {
+    let mut prefix = Vec::with_capacity(pattern.len());
+    let mut bytes = pattern.iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'%' | b'_' => return (prefix, false),
+            b'\\' => match bytes.next() {
+                Some(&next) => prefix.push(next),
+                // An error, when it is matched.
+                None => return (prefix, false),
+            },
+            byte => prefix.push(byte),
+        }
+    }
+    (prefix, true)
+}
+
 /// A scan of a stored table.
 pub(super) fn scan(
+    bound: &Bound,
     relation: RelationId,
     alias: String,
     table: &Arc<TableDef>,
@@ -121,7 +300,7 @@ pub(super) fn scan(
     pending: &Relations,
 ) -> Node {
     let conditions: Vec<&Expr> = filter.iter().collect();
-    let Some(access) = best_index(table, relation, &conditions, pending) else {
+    let Some(access) = best_index(bound, table, relation, &conditions, pending) else {
         return Node::SeqScan { relation, alias, table: table.clone(), filter };
     };
     let (mut seen_to, mut rest) = (Vec::new(), Vec::new());
@@ -146,30 +325,38 @@ pub(super) fn scan(
     }))
 }
 
-/// Lets an index give a node's rows in the order of these columns, if it can: column, descending, nulls first. `whole` says that
-/// all of a table may be read by an index for that.
-pub(super) fn ordered(node: &mut Node, keys: &[(Column, bool, bool)], whole: bool) -> bool {
+/// A key that rows are to come in the order of: what it is, descending, nulls first.
+pub(super) type Order = (Expr, bool, bool);
+
+/// Lets an index give a node's rows in the order of these keys, if it can. `whole` says that all of a table may be read by an index
+/// for that.
+pub(super) fn ordered(bound: &Bound, node: &mut Node, keys: &[Order], whole: bool) -> bool {
     match node {
-        Node::Filter { child, .. } => ordered(child, keys, whole),
+        Node::Filter { child, .. } => ordered(bound, child, keys, whole),
         Node::NestedLoop {
             join: JoinType::Inner | JoinType::Left | JoinType::Semi | JoinType::Anti, outer, ..
-        } => ordered(outer, keys, whole),
+        } => ordered(bound, outer, keys, whole),
         Node::IndexScan(scan) => {
             let Some(index) = scan.table.index(scan.index) else { return false };
             // One row is in any order, if nothing of it is asked but its own columns.
-            if scan.single && keys.iter().all(|key| key.0.relation == scan.relation) {
+            let own = |key: &Order| match key.0.kind {
+                ExprKind::Column(column) => column.relation == scan.relation,
+                _ => false,
+            };
+            if scan.single && keys.iter().all(own) {
                 return true;
             }
-            let equal = scan.equal.len();
-            let Some(backward) = gives_order(index, scan.relation, equal, keys) else { return false };
+            let Some(parts) = parts(bound, &scan.table, index, scan.relation) else { return false };
+            let Some(backward) = gives_order(bound, index, &parts, scan.equal.len(), keys) else { return false };
             scan.backward = backward;
             true
         }
         Node::SeqScan { relation, alias, table, filter } if whole => {
-            let found = table
-                .indexes
-                .iter()
-                .find_map(|index| gives_order(index, *relation, 0, keys).map(|backward| (index.oid, backward)));
+            let found = table.indexes.iter().filter(|index| index.usable).find_map(|index| {
+                let parts = parts(bound, table, index, *relation)?;
+                let backward = gives_order(bound, index, &parts, 0, keys)?;
+                has_all(bound, index, *relation, filter.iter()).then_some((index.oid, backward))
+            });
             let Some((index, backward)) = found else { return false };
             *node = Node::IndexScan(Box::new(IndexScan {
                 relation: *relation,
@@ -190,21 +377,18 @@ pub(super) fn ordered(node: &mut Node, keys: &[(Column, bool, bool)], whole: boo
     }
 }
 
-/// Does an index give rows in the order of these columns, when its first columns have one value each? If so, whether from its end.
-fn gives_order(index: &IndexDef, relation: RelationId, equal: usize, keys: &[(Column, bool, bool)]) -> Option<bool> {
-    let fixed: Vec<u16> = index.columns.iter().take(equal).map(|part| part.column).collect();
-    let mut parts = index.columns.iter().skip(equal);
+/// Does an index give rows in the order of these keys, when its first columns have one value each? If so, whether from its end.
+fn gives_order(bound: &Bound, index: &IndexDef, parts: &[Expr], equal: usize, keys: &[Order]) -> Option<bool> {
+    let fixed = &parts[..equal.min(parts.len())];
+    let mut rest = index.columns.iter().zip(parts).skip(equal);
     let mut backward = None;
-    for (column, descending, nulls_first) in keys {
-        if column.relation != relation {
-            return None;
-        }
-        if fixed.contains(&column.column) {
+    for (key, descending, nulls_first) in keys {
+        if fixed.iter().any(|part| is_part(bound, key, part)) {
             continue;
         }
-        let part = parts.next().filter(|part| part.column == column.column)?;
-        let turned = part.descending != *descending;
-        if (part.nulls_first != *nulls_first) != turned || backward.is_some_and(|known| known != turned) {
+        let (column, _) = rest.next().filter(|(_, part)| is_part(bound, key, part))?;
+        let turned = column.descending != *descending;
+        if (column.nulls_first != *nulls_first) != turned || backward.is_some_and(|known| known != turned) {
             return None;
         }
         backward = Some(turned);
@@ -212,14 +396,32 @@ fn gives_order(index: &IndexDef, relation: RelationId, equal: usize, keys: &[(Co
     Some(backward.unwrap_or(false))
 }
 
-/// The columns that a query is sorted by, if all of its keys are plain columns of its `FROM`.
-pub(super) fn plain_keys(keys: &[Key], targets: &[Expr]) -> Option<Vec<(Column, bool, bool)>> {
+/// What a query is sorted by, as expressions of its `FROM`.
+pub(super) fn plain_keys(keys: &[Key], targets: &[Expr]) -> Option<Vec<Order>> {
     let plain = |key: &Key| {
         let ExprKind::Column(result) = key.expr.kind else { return None };
-        match targets.get(usize::from(result.column))?.kind {
-            ExprKind::Column(column) => Some((column, key.descending, key.nulls_first)),
-            _ => None,
-        }
+        let target = targets.get(usize::from(result.column))?;
+        Some((target.clone(), key.descending, key.nulls_first))
     };
     keys.iter().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_prefix;
+
+    #[test]
+    fn a_pattern_begins_with_plain_characters() {
+        for (pattern, prefix, whole) in [
+            ("abc%", "abc", false),
+            ("abc", "abc", true),
+            ("a_c%", "a", false),
+            ("%a", "", false),
+            ("a\\%b%", "a%b", false),
+            ("a\\", "a", false),
+            ("", "", true),
+        ] {
+            assert_eq!(plain_prefix(pattern.as_bytes()), (prefix.as_bytes().to_vec(), whole), "{pattern}");
+        }
+    }
 }

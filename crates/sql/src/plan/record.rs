@@ -615,6 +615,8 @@ parts! {
         names,
         /// How full inserts make its pages, in percent.
         fill,
+        /// Pairs of column and register: what its indexes compute reads these of a row.
+        row,
     }
     /// A table whose rows a query locks.
     LockRecord {
@@ -643,12 +645,22 @@ parts! {
         storage,
         /// 1 if it is unique.
         unique,
-        /// Groups of column, kind, and 1 for descending plus 2 for nulls first.
+        /// Groups of column, kind, and 1 for descending plus 2 for nulls first. Columns behind the table's are the values of `keys`.
         columns,
         /// Its number.
         oid,
-        /// The columns as a bit set, as `assigned` of [`Modify`].
+        /// The columns that decide about its entries as a bit set, as `assigned` of [`Modify`].
         mask,
+        /// The columns that decide about its entries.
+        reads,
+        /// Pushes the values of its expressions, from the registers of the table's `row`.
+        keys,
+        /// The condition on the rows that it has entries for.
+        filter,
+        /// The texts of its columns, for people: places of texts.
+        shown,
+        /// 1 if nulls are equal to one another.
+        nulls_equal,
     }
     /// A foreign key.
     ReferenceRecord {
@@ -692,8 +704,8 @@ parts! {
     }
     /// `ON CONFLICT`.
     ConflictRecord {
-        /// The number of the index; zero for any.
-        index,
+        /// The numbers of the indexes that settle conflicts; an empty list for any.
+        indexes,
         /// 0 `DO NOTHING`, 1 `DO UPDATE`.
         update,
         /// The condition of `DO UPDATE`.

@@ -248,6 +248,9 @@ impl<A: Allocator + Copy> Session<A> {
             match bind::bind(&statement, &setting, &arena, &bump) {
                 Ok((mut bound, root)) => {
                     let tree = plan::choose::choose(&mut bound, root, &catalog)?;
+                    if bound.wants_literals.get() && !slots.is_empty() {
+                        return Ok(Err(NeedsLiterals));
+                    }
                     plan::encode::encode(&bound, &tree).map(|plan| Ok(Compiled::Plan(plan)))
                 }
                 Err(Unbound::NeedsLiterals) => Ok(Err(NeedsLiterals)),

@@ -124,7 +124,7 @@ impl<A: Allocator + Copy> Session<A> {
                     let in_key = draft
                         .table
                         .primary_key()
-                        .is_some_and(|key| key.columns.iter().any(|part| usize::from(part.column) == column));
+                        .is_some_and(|key| key.reads().iter().any(|part| usize::from(*part) == column));
                     if !not_null && in_key {
                         let message = format!("column \"{}\" is in a primary key", name.text);
                         return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
@@ -460,7 +460,7 @@ impl<A: Allocator + Copy> Session<A> {
                 ConstraintKind::PrimaryKey(index) | ConstraintKind::Unique(index) => draft
                     .table
                     .index(*index)
-                    .is_some_and(|index| index.columns.iter().any(|part| usize::from(part.column) == column)),
+                    .is_some_and(|index| index.reads().iter().any(|part| usize::from(*part) == column)),
                 ConstraintKind::Check(text) => columns_named(&draft.table, text).contains(&column),
                 ConstraintKind::ForeignKey(key) => key.columns.iter().any(|own| usize::from(*own) == column),
             })
@@ -470,7 +470,7 @@ impl<A: Allocator + Copy> Session<A> {
             self.drop_constraint(env, draft, Name { text: &constraint, at: name.at }, true, cascade, out)?;
         }
         let in_index = |index: &crate::catalog::definition::IndexDef| {
-            index.columns.iter().any(|part| usize::from(part.column) == column)
+            index.reads().iter().chain(&index.included).any(|part| usize::from(*part) == column)
         };
         while let Some(at) = draft.table.indexes.iter().position(in_index) {
             let index = draft.table.indexes[at].oid;

@@ -197,13 +197,11 @@ impl<A: Allocator + Copy> Session<A> {
                 }
             }
         }
-        let parts: Vec<IndexColumn> =
-            numbers.iter().map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
-        let mut index = self.new_index(env, &draft.table, name.clone(), parts, true, draft.has_rows)?;
+        let parts: Vec<IndexColumn> = numbers.iter().map(|&column| IndexColumn::ascending(column)).collect();
+        let index = IndexDef { primary, options, ..IndexDef::new(name.clone(), parts, true) };
+        let mut index = self.new_index(env, &draft.table, index, draft.has_rows)?;
         let oid = self.new_oid(env)?;
-        index.primary = primary;
         index.constraint = Some(oid);
-        index.options = options;
         let kind = match primary {
             true => ConstraintKind::PrimaryKey(index.oid),
             false => ConstraintKind::Unique(index.oid),
@@ -399,7 +397,7 @@ impl<A: Allocator + Copy> Session<A> {
         // The key of the other table's index, from the columns that refer to it.
         let mut parts: Vec<(usize, KeyColumn)> = Vec::with_capacity(index.columns.len());
         for part in &index.columns {
-            let at = foreign.referenced.iter().position(|column| *column == part.column);
+            let at = foreign.referenced.iter().position(|column| Some(*column) == part.column);
             let Some(own) = at.map(|at| usize::from(foreign.columns[at])) else {
                 return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a foreign key refers to another index"));
             };
@@ -468,7 +466,7 @@ fn referenced_key<'t>(table: &'t TableDef, names: &[Name<'_>]) -> Result<(&'t In
             let message = format!("there is no primary key for referenced table \"{}\"", table.name);
             Error::statement(sqlstate::UNDEFINED_OBJECT, message)
         })?;
-        return Ok((index, index.columns.iter().map(|part| part.column).collect()));
+        return Ok((index, index.key_columns().unwrap_or_default()));
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
@@ -481,7 +479,7 @@ fn referenced_key<'t>(table: &'t TableDef, names: &[Name<'_>]) -> Result<(&'t In
     let fits = |index: &&IndexDef| {
         index.unique
             && index.columns.len() == columns.len()
-            && index.columns.iter().all(|part| columns.contains(&part.column))
+            && index.key_columns().is_some_and(|known| known.iter().all(|column| columns.contains(column)))
     };
     let index = table.indexes.iter().find(fits).ok_or_else(|| {
         let message =

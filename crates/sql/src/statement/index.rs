@@ -5,17 +5,28 @@
 
 use super::define::{Change, check_own, free_name, is_taken, shown, taken};
 use super::owner::Needs;
+use crate::bind::index::Described;
+use crate::bind::{self, Setting};
 use crate::catalog::definition::{ConstraintDef, ConstraintKind, IndexColumn, IndexDef, Rows, TableDef};
+use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::privilege;
 use crate::catalog::split;
+use crate::catalog::system;
+use crate::exec::Exec;
+use crate::exec::target::RowKey;
 use crate::key::{self, KeyColumn};
-use crate::parser::ast::{CreateIndex, ExprKind, Path, StorageOption};
+use crate::parser::ast::{CreateIndex, ExprKind, Name, Path, SourceExpr, StorageOption};
+use crate::plan::Plan;
 use crate::row::{Row, Shapes, shapes};
+use crate::session::run::Compiled;
+use crate::session::work::Work;
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Arena, Datum, Oid, Type, io, table, typmod};
 use allocator_api2::alloc::Allocator;
 use base::settings::{MessageLevel, SettingId};
-use base::{Error, RelId, Result, sqlstate};
+use base::{Error, Result, sqlstate};
+use bumpalo::Bump;
+use kernel::fiber::on_engine_stack;
 use storage::btree::Sorter;
 use storage::heap::Heap;
 use storage::page::Tid;
@@ -28,13 +39,14 @@ const COLUMNS_MAX: usize = 32;
 pub(crate) struct KeyMaker {
     shapes: Shapes,
     parts: Vec<(usize, KeyColumn)>,
-    arena: Arena,
 }
 
 impl KeyMaker {
-    /// For a table and the columns of an index.
-    pub(crate) fn new(table: &TableDef, columns: &[IndexColumn]) -> KeyMaker {
-        KeyMaker { shapes: row_shapes(table), parts: key_parts(table, columns), arena: Arena::new() }
+    /// For a table and an index that is plain.
+    pub(crate) fn new(table: &TableDef, index: &IndexDef) -> KeyMaker {
+        let columns = index.key_columns().unwrap_or_default().into_iter().map(usize::from);
+        let parts = columns.zip(key_columns(table, index)).collect();
+        KeyMaker { shapes: row_shapes(table), parts }
     }
 
     /// Appends a row's key to `out`; answers whether a column of it is null.
@@ -47,22 +59,6 @@ impl KeyMaker {
             key::encode_column(part, value, out)?;
         }
         Ok(has_null)
-    }
-
-    /// The values of a row's key as messages show them: `1, x`.
-    fn shown(&self, key: &[u8], types: &[Oid], style: &crate::types::datetime::Style<'_>) -> Result<String> {
-        let columns: Vec<KeyColumn> = self.parts.iter().map(|part| part.1).collect();
-        let mut values = vec![Datum::Null; columns.len()];
-        key::decode(&columns, types, key, &self.arena, &mut values)?;
-        show_values(&values, types, style)
-    }
-
-    fn has_null(&self, key: &[u8], types: &[Oid]) -> Result<bool> {
-        let columns: Vec<KeyColumn> = self.parts.iter().map(|part| part.1).collect();
-        let arena = Arena::new();
-        let mut values = vec![Datum::Null; columns.len()];
-        key::decode(&columns, types, key, &arena, &mut values)?;
-        Ok(values.iter().any(|value| value.is_null()))
     }
 }
 
@@ -90,14 +86,14 @@ pub(crate) fn row_shapes(def: &TableDef) -> Shapes {
     shapes(def.columns.iter().map(|column| table::kind(column.ty.oid)))
 }
 
-/// A table's columns as those of a key.
-pub(crate) fn key_parts(def: &TableDef, columns: &[IndexColumn]) -> Vec<(usize, KeyColumn)> {
-    let part = |column: &IndexColumn| {
-        let at = usize::from(column.column);
-        let kind = table::kind(def.columns[at].ty.oid);
-        (at, KeyColumn { kind, descending: column.descending, nulls_first: column.nulls_first })
+/// The columns of an index as those of a key.
+fn key_columns(def: &TableDef, index: &IndexDef) -> Vec<KeyColumn> {
+    let part = |(at, column): (usize, &IndexColumn)| KeyColumn {
+        kind: table::kind(index.column_type(def, at).oid),
+        descending: column.descending,
+        nulls_first: column.nulls_first,
     };
-    columns.iter().map(part).collect()
+    index.columns.iter().enumerate().map(part).collect()
 }
 
 /// Goes over the rows of a table that live: `copy` takes what it wants of each under the page's latch, `each` is called for every
@@ -135,52 +131,55 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn create_index<O: Output>(
         &mut self,
         env: &Environment<'_>,
+        text: &str,
         create: &CreateIndex<'_>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
         self.check_writes(env, "CREATE INDEX")?;
         if create.concurrently {
-            return Err(Error::unsupported("CREATE INDEX CONCURRENTLY is not supported")
-                .hint("CREATE INDEX lets others read the table, and makes those wait who change it."));
+            self.check_alone("CREATE INDEX CONCURRENTLY")?;
         }
-        if create.filter.is_some() {
-            return Err(Error::unsupported("partial indexes are not supported")
-                .hint("An index without WHERE serves the same queries."));
-        }
-        if let Some(method) = create.method
-            && method.text != "btree"
-        {
-            if ["hash", "gin", "gist", "spgist", "brin"].contains(&method.text) {
-                return Err(Error::unsupported(format!("access method \"{}\" is not supported", method.text))
-                    .hint("Use btree."));
-            }
-            let message = format!("access method \"{}\" does not exist", method.text);
-            return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
-        }
+        check_method(create.method)?;
+        check_tablespace(create.tablespace)?;
         let found = self.lock_own_table(env, create.table, LockMode::Share, true, Needs::Ownership)?;
         self.check_schema(env, found.schema, privilege::CREATE)?;
         let mut table = TableDef::clone(&found);
-        let mut columns = Vec::with_capacity(create.columns.len());
-        let mut names = Vec::with_capacity(create.columns.len());
+        let mut index = IndexDef::new(String::new(), Vec::with_capacity(create.columns.len()), create.unique);
+        let mut written = Vec::new();
         for item in create.columns {
-            let ExprKind::Column([name]) = item.expr.kind else {
-                return Err(Error::unsupported("indexes on expressions are not supported"));
+            let column = match item.expr.expr.kind {
+                ExprKind::Column([name]) => Some(column_named(&table, name.text)?),
+                _ => {
+                    written.push(item.expr);
+                    None
+                }
             };
-            let column = table.column(name.text).ok_or_else(|| {
-                let message = format!("column \"{}\" does not exist", name.text);
-                Error::statement(sqlstate::UNDEFINED_COLUMN, message)
-            })?;
-            names.push(name.text);
-            columns.push(IndexColumn {
-                column: column as u16,
+            index.columns.push(IndexColumn {
+                column,
                 descending: item.descending,
                 nulls_first: item.nulls_first.unwrap_or(item.descending),
+                pattern: false,
             });
         }
-        let options = index_options(create.options)?;
+        for name in create.included {
+            index.included.push(column_named(&table, name.text)?);
+        }
+        if !written.is_empty() || create.filter.is_some() {
+            let described = self.describe_index(env, text, &table, &written, create.filter.as_ref())?;
+            (index.expressions, index.predicate) = (described.expressions, described.predicate);
+        }
+        for (at, item) in create.columns.iter().enumerate() {
+            if let Some(class) = item.class {
+                index.columns[at].pattern = check_class(class, index.column_type(&table, at).oid)?;
+            }
+        }
+        index.nulls_distinct = !create.nulls_equal;
+        index.options = index_options(create.options)?;
         let name = match create.name {
             Some(name) => name.text.to_owned(),
             None => {
+                let mut names = column_names(&table, &index);
+                names.extend(index.included.iter().map(|column| table.columns[usize::from(*column)].name.clone()));
                 let catalog = self.catalog(env)?;
                 let is_free = |name: &str| !is_taken(&catalog, table.schema, name);
                 free_name(&table.name, &names.join("_"), "idx", is_free)
@@ -195,29 +194,59 @@ impl<A: Allocator + Copy> Session<A> {
             }
             return Err(taken(&name));
         }
-        let mut index = self.new_index(env, &table, name, columns, create.unique, true)?;
-        index.options = options;
+        index.name = name;
+        let index = self.new_index(env, &table, index, true)?;
+        let (oid, is_plain) = (index.oid, index.is_plain());
         table.indexes.push(index);
         self.define_tables(env, &mut [&mut table])?;
+        if !is_plain {
+            self.fill_index(env, &table, oid)?;
+        }
         Ok(Some(Tag::Words("CREATE INDEX")))
     }
 
-    /// Makes an index of a table, from the rows that are there if there may be some. The definition is the caller's to write.
+    /// Binds the expressions of a new index.
+    pub(super) fn describe_index(
+        &self,
+        env: &Environment<'_>,
+        text: &str,
+        table: &TableDef,
+        expressions: &[SourceExpr<'_>],
+        predicate: Option<&SourceExpr<'_>>,
+    ) -> Result<Described> {
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
+        let catalog = self.catalog(env)?;
+        on_engine_stack(|| {
+            let (arena, bump) = (Arena::new(), Bump::new());
+            let setting = Setting {
+                catalog: &catalog,
+                text,
+                slots: &[],
+                style,
+                client_types: &[],
+                new_parameters: false,
+                variables: &[],
+            };
+            bind::index::describe(table, expressions, predicate, &setting, &arena, &bump)
+        })
+    }
+
+    /// Makes an index of a table, from the rows that are there if there may be some. The definition is the caller's to write; of an
+    /// index that is not plain the rows come after that ([`Session::fill_index`]).
     pub(crate) fn new_index(
         &mut self,
         env: &Environment<'_>,
         table: &TableDef,
-        name: String,
-        columns: Vec<IndexColumn>,
-        unique: bool,
+        mut index: IndexDef,
         has_rows: bool,
     ) -> Result<IndexDef> {
-        if columns.len() > COLUMNS_MAX {
+        if index.columns.len() + index.included.len() > COLUMNS_MAX {
             let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
             return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
         }
-        for column in &columns {
-            let ty = table.columns[usize::from(column.column)].ty;
+        for at in 0..index.columns.len() {
+            let ty = index.column_type(table, at);
             if !key::is_orderable(table::kind(ty.oid)) {
                 let shown = typmod::format_type(Type::plain(ty.oid));
                 let message = format!("data type {shown} has no default operator class for access method \"btree\"");
@@ -227,58 +256,58 @@ impl<A: Allocator + Copy> Session<A> {
                 ));
             }
         }
-        let since = self.own_xid(env)?;
+        index.since = self.own_xid(env)?;
         let relations = env.stored()?;
-        let storage = relations.create()?;
+        index.storage = relations.create()?;
+        index.oid = self.new_oid(env)?;
         match has_rows {
-            true => self.build_index(env, table, &name, storage, &columns, unique)?,
-            false => relations.btree(storage).create()?,
+            true if index.is_plain() => self.build_index(env, table, &index)?,
+            true => {}
+            false => relations.btree(index.storage).create()?,
         }
-        Ok(IndexDef {
-            oid: self.new_oid(env)?,
-            name,
-            storage,
-            unique,
-            primary: false,
-            constraint: None,
-            columns,
-            options: Vec::new(),
-            since,
-            usable: true,
-        })
+        Ok(index)
     }
 
-    fn build_index(
-        &self,
-        env: &Environment<'_>,
-        table: &TableDef,
-        name: &str,
-        storage: RelId,
-        columns: &[IndexColumn],
-        unique: bool,
-    ) -> Result<()> {
-        const KILOBYTE: usize = 1024;
+    fn build_index(&self, env: &Environment<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
         let relations = env.stored()?;
         let Rows::Stored(rows) = table.rows else { return Ok(()) };
-        let memory = self.view(env).value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
-        let mut maker = KeyMaker::new(table, columns);
-        let mut sorter = Sorter::new(relations, memory);
+        let mut maker = KeyMaker::new(table, index);
+        let mut sorter = Sorter::new(relations, self.sort_memory(env));
         over_rows(relations.heap(rows), |row, out| maker.key(row, out).map(drop), |key, root| sorter.push(key, root))?;
-        let types: Vec<Oid> = columns.iter().map(|column| table.columns[usize::from(column.column)].ty.oid).collect();
+        self.finish_index(env, table, index, sorter)
+    }
+
+    fn sort_memory(&self, env: &Environment<'_>) -> usize {
+        const KILOBYTE: usize = 1024;
+        self.view(env).value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE
+    }
+
+    /// Makes the tree of sorted keys.
+    fn finish_index(&self, env: &Environment<'_>, table: &TableDef, index: &IndexDef, sorter: Sorter) -> Result<()> {
+        let types: Vec<Oid> = (0..index.columns.len()).map(|at| index.column_type(table, at).oid).collect();
+        let columns = key_columns(table, index);
+        let arena = Arena::new();
         // Keys with a null may be there twice; only one that is there twice is looked at so closely.
-        let mut builder = relations.btree(storage).build(false)?;
+        let mut builder = env.stored()?.btree(index.storage).build(false)?;
         let mut last: Option<Vec<u8>> = None;
         sorter.finish(|key, root| {
-            if unique {
-                if last.as_deref() == Some(key) && !maker.has_null(key, &types)? {
-                    let styles = self.styles(env)?;
-                    let style = styles.style(self.transaction.started_at());
-                    let names: Vec<&str> =
-                        columns.iter().map(|column| table.columns[usize::from(column.column)].name.as_str()).collect();
-                    let values = maker.shown(key, &types, &style)?;
-                    let message = format!("could not create unique index \"{name}\"");
-                    return Err(Error::statement(sqlstate::UNIQUE_VIOLATION, message)
-                        .detail(format!("Key ({})=({values}) is duplicated.", names.join(", "))));
+            if index.unique {
+                if last.as_deref() == Some(key) {
+                    let key = arena.copy(key)?;
+                    let mut values = vec![Datum::Null; columns.len()];
+                    key::decode(&columns, &types, key, &arena, &mut values)?;
+                    if !index.nulls_distinct || !values.iter().any(|value| value.is_null()) {
+                        let styles = self.styles(env)?;
+                        let style = styles.style(self.transaction.started_at());
+                        let names: Vec<String> =
+                            (0..columns.len()).map(|at| system::index_column(table, index, at)).collect();
+                        let message = format!("could not create unique index \"{}\"", index.name);
+                        return Err(Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!(
+                            "Key ({})=({}) is duplicated.",
+                            names.join(", "),
+                            show_values(&values, &types, &style)?
+                        )));
+                    }
                 }
                 let last = last.get_or_insert_with(Vec::new);
                 last.clear();
@@ -287,6 +316,61 @@ impl<A: Allocator + Copy> Session<A> {
             builder.push(key, root).map(drop)
         })?;
         builder.finish().map(drop)
+    }
+
+    /// Fills an index that is not plain from the rows that are there, when the table is defined with it: keys are made by the programs
+    /// of an `INSERT` into the table.
+    pub(super) fn fill_index(&mut self, env: &Environment<'_>, table: &TableDef, index: Oid) -> Result<()> {
+        let text = format!("insert into {} default values", self.full_name(env, table)?);
+        let trusted = std::mem::replace(&mut self.trusted, true);
+        let compiled = self.compile(env, &text, (0, text.len()), &[], &[], false);
+        self.trusted = trusted;
+        let Ok(Compiled::Plan(plan)) = compiled? else {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an INSERT has no plan"));
+        };
+        let mut work = self.take_work();
+        let filled = self.fill_by(env, &mut work, table, index, &plan);
+        self.work = work;
+        filled
+    }
+
+    fn fill_by(
+        &self,
+        env: &Environment<'_>,
+        work: &mut Work<A>,
+        table: &TableDef,
+        index: Oid,
+        plan: &[u8],
+    ) -> Result<()> {
+        let (Some(plan), Some(index), Rows::Stored(rows)) = (Plan::new(plan), table.index(index), table.rows) else {
+            return Ok(());
+        };
+        let relations = env.stored()?;
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
+        let catalog = self.catalog_in(env, work)?;
+        let tables = self.open_tables(env, work)?;
+        let snapshot = tables.snapshot;
+        let view = self.view(env);
+        let around = self.around(env, LazyCatalog::made(&catalog), &view, style);
+        let mut exec = Exec::new(plan, &around, Some(tables));
+        let mut sorter = Sorter::new(relations, self.sort_memory(env));
+        let mut key = Vec::new();
+        let copy = |row: &[u8], out: &mut Vec<u8>| {
+            out.extend_from_slice(row);
+            Ok(())
+        };
+        let pushed = over_rows(relations.heap(rows), copy, |row, root| {
+            key.clear();
+            match exec.stored_key(index.oid, row, &mut key)? {
+                RowKey::None => Ok(()),
+                RowKey::Unique | RowKey::Any => sorter.push(&key, root),
+            }
+        });
+        drop(exec);
+        self.close_tables(env, work, snapshot, false);
+        pushed?;
+        self.finish_index(env, table, index, sorter)
     }
 
     pub(super) fn drop_indexes<O: Output>(
@@ -384,6 +468,91 @@ impl<A: Allocator + Copy> Session<A> {
         }
         Ok(Change::drop_table(table.oid))
     }
+}
+
+/// A column of a table, by its name.
+fn column_named(table: &TableDef, name: &str) -> Result<u16> {
+    table.column(name).map(|column| column as u16).ok_or_else(|| {
+        let message = format!("column \"{name}\" does not exist");
+        Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+    })
+}
+
+/// What the columns of an index are called, each differently.
+pub(crate) fn column_names(table: &TableDef, index: &IndexDef) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(index.columns.len());
+    for (at, part) in index.columns.iter().enumerate() {
+        let name = match (part.column, index.expression(at)) {
+            (Some(column), _) => table.columns[usize::from(column)].name.as_str(),
+            (None, expression) => expression.map_or("expr", |expression| expression.name.as_str()),
+        };
+        let numbered = std::iter::once(name.to_owned()).chain((1..).map(|number| format!("{name}{number}")));
+        names.extend(numbered.into_iter().find(|name| !names.contains(name)));
+    }
+    names
+}
+
+fn check_method(method: Option<Name<'_>>) -> Result<()> {
+    let Some(method) = method.filter(|method| method.text != "btree") else { return Ok(()) };
+    if ["hash", "gin", "gist", "spgist", "brin"].contains(&method.text) {
+        return Err(
+            Error::unsupported(format!("access method \"{}\" is not supported", method.text)).hint("Use btree.")
+        );
+    }
+    let message = format!("access method \"{}\" does not exist", method.text);
+    Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message))
+}
+
+/// The one tablespace that is there.
+pub(crate) fn check_tablespace(space: Option<Name<'_>>) -> Result<()> {
+    let Some(space) = space.filter(|space| space.text != "pg_default") else { return Ok(()) };
+    let message = format!("tablespace \"{}\" does not exist", space.text);
+    Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message))
+}
+
+/// Operator classes, with the types that they take. All do the same: there is one order of values.
+const CLASSES: [(&str, &[Oid]); 25] = [
+    ("array_ops", &[]),
+    ("bool_ops", &[Oid::BOOL]),
+    ("bpchar_ops", &[Oid::BPCHAR]),
+    ("bpchar_pattern_ops", &[Oid::BPCHAR]),
+    ("bytea_ops", &[Oid::BYTEA]),
+    ("char_ops", &[Oid::CHAR]),
+    ("date_ops", &[Oid::DATE]),
+    ("enum_ops", &[]),
+    ("float4_ops", &[Oid::FLOAT4]),
+    ("float8_ops", &[Oid::FLOAT8]),
+    ("int2_ops", &[Oid::INT2]),
+    ("int4_ops", &[Oid::INT4]),
+    ("int8_ops", &[Oid::INT8]),
+    ("interval_ops", &[Oid::INTERVAL]),
+    ("jsonb_ops", &[Oid::JSONB]),
+    ("name_ops", &[Oid::NAME]),
+    ("numeric_ops", &[Oid::NUMERIC]),
+    ("oid_ops", &[Oid::OID]),
+    ("text_ops", &[Oid::TEXT, Oid::VARCHAR]),
+    ("text_pattern_ops", &[Oid::TEXT, Oid::VARCHAR]),
+    ("time_ops", &[Oid::TIME]),
+    ("timestamp_ops", &[Oid::TIMESTAMP]),
+    ("timestamptz_ops", &[Oid::TIMESTAMPTZ]),
+    ("uuid_ops", &[Oid::UUID]),
+    ("varchar_pattern_ops", &[Oid::TEXT, Oid::VARCHAR]),
+];
+
+/// Is the class one for patterns? Errors: `42704` if there is none, `42804` if it does not take the type.
+fn check_class(path: Path<'_>, ty: Oid) -> Result<bool> {
+    let (_, name) = split(path)?;
+    let name = if name == "varchar_ops" { "text_ops" } else { name };
+    let Some((class, types)) = CLASSES.iter().find(|known| known.0 == name) else {
+        let message = format!("operator class \"{}\" does not exist for access method \"btree\"", shown(path));
+        return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+    };
+    if !types.is_empty() && !types.contains(&ty) {
+        let shown = typmod::format_type(Type::plain(ty));
+        let message = format!("operator class \"{class}\" does not accept data type {shown}");
+        return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message));
+    }
+    Ok(class.ends_with("pattern_ops"))
 }
 
 /// The options of an index.

@@ -102,7 +102,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.explain(env, text, statement, *analyze, out)
             }
             Utility::CreateTable(create) => self.create_table(env, text, create, out),
-            Utility::CreateIndex(create) => self.create_index(env, create, out),
+            Utility::CreateIndex(create) => self.create_index(env, text, create, out),
             Utility::CreateSchema { name, owner, if_not_exists } => {
                 self.create_schema(env, *name, owner.as_ref(), *if_not_exists, out)
             }

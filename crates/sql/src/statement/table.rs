@@ -2,7 +2,7 @@
 
 use super::constraint::Draft;
 use super::define::{Change, check_own, column, is_taken, missing, shown, taken};
-use super::index::storage_options;
+use super::index::{check_tablespace, storage_options};
 use super::owner::Needs;
 use super::sequence::ColumnSequence;
 use crate::catalog::codec::{ObjectClass, schema_image};
@@ -38,12 +38,7 @@ impl<A: Allocator + Copy> Session<A> {
         if create.unlogged {
             return Err(Error::unsupported("unlogged tables are not supported yet").hint("Use a logged table."));
         }
-        if let Some(space) = create.tablespace
-            && space.text != "pg_default"
-        {
-            let message = format!("tablespace \"{}\" does not exist", space.text);
-            return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
-        }
+        check_tablespace(create.tablespace)?;
         let words = if create.source.is_some() { "CREATE TABLE AS" } else { "CREATE TABLE" };
         self.check_writes(env, words)?;
         let (schema, name) = self.creation_place(env, create.path)?;

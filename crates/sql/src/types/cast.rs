@@ -12,7 +12,7 @@
 //! 3. A cast changes the type only. The target's modifier is applied after it, by [`typmod::apply`].
 
 use super::op::Op;
-use super::table::{self, Oid, Type};
+use super::table::{self, Kind, Oid, Type};
 use super::{Datum, EvalCtx, array, eval, io, json, typmod};
 use base::{Error, Result, sqlstate};
 
@@ -55,6 +55,31 @@ pub enum Method {
     Json,
     /// The value as the text of a key in JSON, of any type.
     JsonKey,
+}
+
+impl Method {
+    /// Does a cast give the same whatever the session's settings are?
+    pub fn is_immutable(self, source: Oid, target: Oid) -> bool {
+        let (from, to) = (table::kind(source), table::kind(target));
+        match self {
+            Method::Relabel => true,
+            // Whatever becomes a time with a zone, or was one, needs the session's zone.
+            Method::Op(_) => source == target || (from != Kind::Timestamptz && to != Kind::Timestamptz),
+            Method::Text => {
+                let writes = matches!(from, Kind::Date | Kind::Timestamp | Kind::Timestamptz | Kind::Reg | Kind::Array);
+                let times =
+                    matches!(to, Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz | Kind::Interval);
+                !writes && !times && !matches!(to, Kind::Reg | Kind::Array)
+            }
+            Method::Elements => match (table::element_of(source), table::element_of(target)) {
+                (Some(from), Some(to)) => {
+                    find(from, to, Context::Explicit).is_some_and(|method| method.is_immutable(from, to))
+                }
+                _ => false,
+            },
+            Method::Json | Method::JsonKey => false,
+        }
+    }
 }
 
 /// A row of the table.

@@ -9,7 +9,7 @@ mod relations;
 mod sequences;
 mod statistics;
 
-pub(crate) use relations::{constraint_definition, index_definition, rule_definition};
+pub(crate) use relations::{constraint_definition, index_column, index_definition, rule_definition};
 
 use super::Catalogs;
 use super::definition::{ColumnDef, RelationKind};

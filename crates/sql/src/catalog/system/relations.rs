@@ -1,6 +1,8 @@
 //! `pg_class` and what belongs to it: tables, columns, indexes, constraints, schemas.
 
-use crate::catalog::definition::{ConstraintKind, IndexDef, RelationKind, TableDef};
+use crate::catalog::definition::{
+    ColumnDef, ConstraintKind, IndexColumn, IndexDef, RelationKind, StoredExpr, TableDef,
+};
 use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::catalog::schema::{BUILTIN, PG_CATALOG};
@@ -56,7 +58,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                     file: index.oid,
                     has_index: false,
                     kind: b'i',
-                    columns: index.columns.len() as i64,
+                    columns: (index.columns.len() + index.included.len()) as i64,
                     checks: 0,
                     rules: false,
                     triggers: false,
@@ -134,10 +136,20 @@ pub(super) fn attributes(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
             attribute(rows, def.oid, index, column, (&column.name, acl));
         }
         for index in &def.indexes {
-            for (place, part) in index.columns.iter().enumerate() {
-                let column = &def.columns[usize::from(part.column)];
-                let plain = crate::catalog::definition::ColumnDef { not_null: false, default: None, ..column.clone() };
-                attribute(rows, index.oid, place, &plain, (&column.name, None));
+            let names = crate::statement::index::column_names(&def, index);
+            for (place, name) in names.iter().enumerate() {
+                attribute(
+                    rows,
+                    index.oid,
+                    place,
+                    &ColumnDef::plain(name, index.column_type(&def, place)),
+                    (name, None),
+                );
+            }
+            for (place, column) in index.included.iter().enumerate() {
+                let column = &def.columns[usize::from(*column)];
+                let plain = ColumnDef::plain(&column.name, column.ty);
+                attribute(rows, index.oid, names.len() + place, &plain, (&column.name, None));
             }
         }
     }
@@ -214,8 +226,14 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
     for def in context.catalog.tables()? {
         for index in &def.indexes {
             let count = index.columns.len() as i64;
-            let columns: Vec<_> = index.columns.iter().map(|part| Datum::Int(i64::from(part.column) + 1)).collect();
+            let mut columns: Vec<_> = index
+                .columns
+                .iter()
+                .map(|part| Datum::Int(part.column.map_or(0, |column| i64::from(column) + 1)))
+                .collect();
+            columns.extend(index.included.iter().map(|column| Datum::Int(i64::from(*column) + 1)));
             let zeros: Vec<_> = index.columns.iter().map(|_| Datum::Int(0)).collect();
+            let expressions: Vec<String> = index.expressions.iter().map(StoredExpr::shown).collect();
             let options: Vec<_> = index
                 .columns
                 .iter()
@@ -224,10 +242,10 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
             rows.row()
                 .oid(index.oid)
                 .oid(def.oid)
-                .int(count)
+                .int(count + index.included.len() as i64)
                 .int(count)
                 .bool(index.unique)
-                .bool(false)
+                .bool(!index.nulls_distinct)
                 .bool(index.primary)
                 .bool(false)
                 .bool(true)
@@ -241,6 +259,8 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 .array(&zeros)
                 .array(&zeros)
                 .array(&options)
+                .maybe_text((!expressions.is_empty()).then(|| expressions.join(", ")).as_deref())
+                .maybe_text(index.predicate.as_ref().map(StoredExpr::shown_condition).as_deref())
                 .end();
         }
     }
@@ -254,9 +274,8 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
             let numbers = |columns: &[u16]| -> Vec<Datum<'static>> {
                 columns.iter().map(|&column| Datum::Int(i64::from(column) + 1)).collect()
             };
-            let index_columns = |oid: Oid| -> Vec<u16> {
-                def.index(oid).map_or(Vec::new(), |index| index.columns.iter().map(|part| part.column).collect())
-            };
+            let index_columns =
+                |oid: Oid| -> Vec<u16> { def.index(oid).and_then(IndexDef::key_columns).unwrap_or_default() };
             let (kind, index, columns, foreign) = match &constraint.kind {
                 ConstraintKind::PrimaryKey(index) => (b'p', *index, index_columns(*index), None),
                 ConstraintKind::Unique(index) => (b'u', *index, index_columns(*index), None),
@@ -403,29 +422,57 @@ pub(super) fn index_list(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
 
 /// The statement that would make an index.
 pub(crate) fn index_definition(catalog: &Catalog<'_>, def: &TableDef, index: &IndexDef) -> String {
-    let columns: Vec<String> = index
-        .columns
-        .iter()
-        .map(|part| {
-            let mut text = quoted_identifier(&def.columns[usize::from(part.column)].name);
-            match (part.descending, part.nulls_first) {
-                (false, false) => {}
-                (false, true) => text.push_str(" NULLS FIRST"),
-                (true, true) => text.push_str(" DESC"),
-                (true, false) => text.push_str(" DESC NULLS LAST"),
-            }
-            text
-        })
-        .collect();
+    let column = |(at, part): (usize, &IndexColumn)| {
+        let mut text = index_column(def, index, at);
+        if part.pattern {
+            text.push_str(match index.column_type(def, at).oid {
+                Oid::BPCHAR => " bpchar_pattern_ops",
+                Oid::VARCHAR => " varchar_pattern_ops",
+                _ => " text_pattern_ops",
+            });
+        }
+        match (part.descending, part.nulls_first) {
+            (false, false) => {}
+            (false, true) => text.push_str(" NULLS FIRST"),
+            (true, true) => text.push_str(" DESC"),
+            (true, false) => text.push_str(" DESC NULLS LAST"),
+        }
+        text
+    };
+    let columns: Vec<String> = index.columns.iter().enumerate().map(column).collect();
     let schema = catalog.schema_name(def.schema).unwrap_or_default();
-    format!(
+    let mut text = format!(
         "CREATE {}INDEX {} ON {}.{} USING btree ({})",
         if index.unique { "UNIQUE " } else { "" },
         quoted_identifier(&index.name),
         quoted_identifier(&schema),
         quoted_identifier(&def.name),
         columns.join(", ")
-    )
+    );
+    if !index.included.is_empty() {
+        let included: Vec<String> =
+            index.included.iter().map(|&column| quoted_identifier(&def.columns[usize::from(column)].name)).collect();
+        text.push_str(&format!(" INCLUDE ({})", included.join(", ")));
+    }
+    if !index.nulls_distinct {
+        text.push_str(" NULLS NOT DISTINCT");
+    }
+    if !index.options.is_empty() {
+        let options: Vec<String> = index.options.iter().map(|(name, value)| format!("{name}='{value}'")).collect();
+        text.push_str(&format!(" WITH ({})", options.join(", ")));
+    }
+    if let Some(predicate) = &index.predicate {
+        text.push_str(&format!(" WHERE {}", predicate.shown_condition()));
+    }
+    text
+}
+
+/// A column of an index as its definition shows it: a name, or an expression.
+pub(crate) fn index_column(def: &TableDef, index: &IndexDef, at: usize) -> String {
+    match (index.columns[at].column, index.expression(at)) {
+        (Some(column), _) => quoted_identifier(&def.columns[usize::from(column)].name),
+        (None, expression) => expression.map_or(String::new(), StoredExpr::shown_in_list),
+    }
 }
 
 /// The text of a constraint, as in `CREATE TABLE`.
@@ -436,9 +483,7 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
             columns.iter().map(|&column| quoted_identifier(&table.columns[usize::from(column)].name)).collect();
         names.join(", ")
     };
-    let index_columns = |oid: Oid| -> Vec<u16> {
-        def.index(oid).map_or(Vec::new(), |index| index.columns.iter().map(|part| part.column).collect())
-    };
+    let index_columns = |oid: Oid| -> Vec<u16> { def.index(oid).and_then(IndexDef::key_columns).unwrap_or_default() };
     Some(match &constraint.kind {
         ConstraintKind::PrimaryKey(index) => format!("PRIMARY KEY ({})", names(def, &index_columns(*index))),
         ConstraintKind::Unique(index) => format!("UNIQUE ({})", names(def, &index_columns(*index))),

@@ -5,10 +5,10 @@ use super::super::program::{Code, Step};
 use super::super::record::{CheckRecord, ConflictRecord, IndexRecord, Modify, ReferenceRecord, TableRecord};
 use super::super::tree;
 use super::{Columns, Encoder, columns_in, flags};
-use crate::bind::tree::{Column, ConflictRule, ExprKind, ModificationKind, RelationId, TABLE_OID};
+use crate::bind::tree::{Column, ConflictRule, Expr, ExprKind, ModificationKind, RelationId, TABLE_OID};
 use crate::catalog::definition::{Action, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Rows, TableDef};
 use crate::types::{Oid, table};
-use base::{RelId, Result};
+use base::{Error, RelId, Result, sqlstate};
 use std::sync::Arc;
 
 impl Encoder<'_> {
@@ -176,7 +176,10 @@ impl Encoder<'_> {
 
     pub(super) fn conflict(&mut self, conflict: &ConflictRule, modify: &tree::Modify) -> Result<u32> {
         let mut record = ConflictRecord {
-            index: conflict.index.map_or(0, |oid| oid.0),
+            indexes: {
+                let indexes: Vec<u32> = conflict.indexes.iter().map(|oid| oid.0).collect();
+                self.plan.list(&indexes).0
+            },
             buffer: self.new_buffer(),
             ..ConflictRecord::default()
         };
@@ -230,8 +233,11 @@ impl Encoder<'_> {
         }
         let mut indexes = Vec::with_capacity(table.indexes.len());
         for index in &table.indexes {
-            indexes.push(self.index(table, index).0);
+            indexes.push(self.index(table, index)?.0);
         }
+        let bound = self.bound;
+        let row = bound.rows.iter().find(|row| row.table == table.oid).map(|row| row.relation);
+        let row = row.map_or(0, |relation| self.columns_of(relation));
         let mut references = Vec::new();
         for constraint in &table.constraints {
             if let ConstraintKind::ForeignKey(key) = &constraint.kind {
@@ -250,8 +256,8 @@ impl Encoder<'_> {
             let name = constraint.map_or("", |constraint| constraint.name.as_str());
             // An index of the other table that begins with the columns that refer, if there is one.
             let index = other.indexes.iter().find(|index| {
-                let leading = index.columns.iter().take(key.columns.len()).map(|part| part.column);
-                index.columns.len() >= key.columns.len() && leading.eq(key.columns.iter().copied())
+                let columns = index.key_columns().unwrap_or_default();
+                columns.starts_with(&key.columns)
             });
             let index = index.map(|index| index.oid);
             let mut record = self.reference(name, &other, &key.referenced, &key.columns, index, key);
@@ -276,6 +282,7 @@ impl Encoder<'_> {
             referenced_by: self.plan.list(&referenced_by).0,
             names: self.plan.list(&names).0,
             fill: fill_factor(table),
+            row,
         };
         for (index, word) in record.to_words().into_iter().enumerate() {
             self.plan.patch(At(at.0 + index as u32 * 4), word);
@@ -283,17 +290,43 @@ impl Encoder<'_> {
         Ok(at)
     }
 
-    pub(super) fn index(&mut self, table: &TableDef, index: &IndexDef) -> At {
+    pub(super) fn index(&mut self, table: &TableDef, index: &IndexDef) -> Result<At> {
         let columns = index_columns(table, index);
+        let reads = index.reads();
+        let bound = self.bound;
+        let row = bound.rows.iter().find(|row| row.table == table.oid);
+        let computed = row.and_then(|row| row.indexes.iter().find(|known| known.index == index.oid));
+        if computed.is_none() && !index.is_plain() {
+            return Err(Error::statement(sqlstate::INTERNAL_ERROR, "what an index computes is not known"));
+        }
+        let (mut keys, mut filter, mut shown) = (0, 0, Vec::new());
+        if let Some(computed) = computed {
+            let of_expressions = index.columns.iter().zip(&computed.keys).filter(|(part, _)| part.column.is_none());
+            let exprs: Vec<Expr> = of_expressions.map(|(_, key)| key.clone()).collect();
+            if !exprs.is_empty() {
+                keys = self.values(&exprs)?;
+            }
+            filter = self.condition(&computed.predicate)?;
+            for at in 0..index.columns.len() {
+                let text = crate::catalog::system::index_column(table, index, at);
+                shown.push(self.plan.blob(text.as_bytes()).0);
+            }
+        }
+        let words: Vec<u32> = reads.iter().map(|&column| column.into()).collect();
         let record = IndexRecord {
             name: self.plan.blob(index.name.as_bytes()).0,
             storage: index.storage.0,
             unique: u32::from(index.unique),
             columns: self.plan.list(&columns).0,
             oid: index.oid.0,
-            mask: mask(index.columns.iter().map(|part| part.column)),
+            mask: mask(reads),
+            reads: self.plan.list(&words).0,
+            keys,
+            filter,
+            shown: self.plan.list(&shown).0,
+            nulls_equal: u32::from(!index.nulls_distinct),
         };
-        record.write(&mut self.plan)
+        Ok(record.write(&mut self.plan))
     }
 
     pub(super) fn reference(
@@ -346,7 +379,7 @@ fn old_columns(modify: &tree::Modify, assigned: u32) -> Vec<Column> {
         }));
     }
     if modify.kind == ModificationKind::Update {
-        columns.extend(table.indexes.iter().flat_map(|index| index.columns.iter().map(|part| part.column)));
+        columns.extend(table.indexes.iter().flat_map(IndexDef::reads));
         columns.extend(table.constraints.iter().flat_map(|constraint| match &constraint.kind {
             ConstraintKind::ForeignKey(key) => key.columns.as_slice(),
             _ => &[],
@@ -380,14 +413,21 @@ fn direction(part: &IndexColumn) -> u32 {
 
 /// For each column of an index its kind, with the direction above it.
 pub(super) fn index_key(table: &TableDef, index: &IndexDef) -> Vec<u32> {
-    let kind = |column: u16| table::kind(table.columns[usize::from(column)].ty.oid) as u32;
-    index.columns.iter().map(|part| kind(part.column) | direction(part) << 8).collect()
+    let kind = |at: usize| table::kind(index.column_type(table, at).oid) as u32;
+    index.columns.iter().enumerate().map(|(at, part)| kind(at) | direction(part) << 8).collect()
 }
 
-/// Groups of column, kind and direction.
+/// Groups of column, kind and direction; expressions are numbered behind the table's columns.
 fn index_columns(table: &TableDef, index: &IndexDef) -> Vec<u32> {
-    let kind = |column: u16| table::kind(table.columns[usize::from(column)].ty.oid) as u32;
-    index.columns.iter().flat_map(|part| [u32::from(part.column), kind(part.column), direction(part)]).collect()
+    let kind = |at: usize| table::kind(index.column_type(table, at).oid) as u32;
+    let mut computed = table.columns.len() as u32;
+    let mut groups = Vec::with_capacity(index.columns.len() * 3);
+    for (at, part) in index.columns.iter().enumerate() {
+        let column = part.column.map_or(computed, u32::from);
+        computed += u32::from(part.column.is_none());
+        groups.extend([column, kind(at), direction(part)]);
+    }
+    groups
 }
 
 /// Columns as bits; all bits where one does not fit.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  pieces -> lines -> fields -> values -> rows, a batch at a time -> heap -> each index
-//!                                  \---- a table with defaults, checks or references: an INSERT for each row
+//!                                  \---- a table with defaults, checks, references or indexes that compute: an INSERT for each row
 //! ```
 //!
 //! Rules
@@ -14,7 +14,7 @@
 use super::Options;
 use super::format::{Fields, Lines};
 use crate::bind::access::Access;
-use crate::catalog::definition::{ConstraintKind, Rows, TableDef};
+use crate::catalog::definition::{ConstraintKind, IndexDef, Rows, TableDef};
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::privilege::{INSERT, SELECT};
 use crate::exec::Exec;
@@ -72,6 +72,7 @@ struct Target {
     name: String,
     tree: Btree,
     unique: bool,
+    nulls_equal: bool,
     maker: KeyMaker,
     columns: Vec<u16>,
 }
@@ -103,8 +104,9 @@ impl<'l> Load<'l> {
             name: index.name.clone(),
             tree: relations.btree(index.storage),
             unique: index.unique,
-            maker: KeyMaker::new(table, &index.columns),
-            columns: index.columns.iter().map(|part| part.column).collect(),
+            nulls_equal: !index.nulls_distinct,
+            maker: KeyMaker::new(table, index),
+            columns: index.key_columns().unwrap_or_default(),
         };
         Load {
             table,
@@ -154,7 +156,11 @@ impl<'l> Load<'l> {
             for (row, tid) in rows.iter().zip(&self.tids) {
                 self.key.clear();
                 let has_null = target.maker.key(row, &mut self.key)?;
-                let unique = if target.unique && !has_null { Unique::Check(&self.heap) } else { Unique::No };
+                let unique = if target.unique && (!has_null || target.nulls_equal) {
+                    Unique::Check(&self.heap)
+                } else {
+                    Unique::No
+                };
                 let deadline = if target.unique { tables.deadline() } else { None };
                 match target.tree.insert(&self.key, *tid, unique, deadline)? {
                     Inserted::Done => {}
@@ -193,7 +199,9 @@ fn is_plain(table: &TableDef, columns: &[usize]) -> bool {
     let demands = |constraint: &crate::catalog::definition::ConstraintDef| {
         matches!(constraint.kind, ConstraintKind::Check(_) | ConstraintKind::ForeignKey(_))
     };
-    !table.visible().any(has_default) && !table.constraints.iter().any(demands)
+    !table.visible().any(has_default)
+        && !table.constraints.iter().any(demands)
+        && table.indexes.iter().all(IndexDef::is_plain)
 }
 
 impl<A: Allocator + ::core::marker::Copy> Session<A> {
