@@ -8,6 +8,7 @@
 
 use super::Binder;
 use super::tree::{Call, Expr, ExprKind, Origin, Parameter};
+use crate::parser::ast::Operator;
 use crate::plan::blob::Constant;
 use crate::types::cast::{self, Context, Method};
 use crate::types::function::Volatility;
@@ -251,6 +252,17 @@ impl Binder<'_> {
                 Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).at(self.position(at)))
             }
         }
+    }
+
+    /// Ends of spans that are given by their lengths: `OVERLAPS` takes both.
+    pub(super) fn span_ends(&mut self, arguments: &mut [Expr], at: u32) -> Result<()> {
+        let plus = Operator { schema: None, name: "+", at };
+        for span in arguments.chunks_exact_mut(2) {
+            if span[1].ty.oid == Oid::INTERVAL && span[0].ty.oid != Oid::INTERVAL {
+                span[1] = self.operator(&plus, Some(span[0].clone()), span[1].clone())?;
+            }
+        }
+        Ok(())
     }
 
     /// A value whose type nobody has said is a text.

@@ -541,6 +541,9 @@ impl Binder<'_> {
         if let Some(found) = self.routine_called(call, &arguments, at)? {
             return self.routine_call(call, found, arguments, clause, at);
         }
+        if last.text == "overlaps" {
+            self.span_ends(&mut arguments, at)?;
+        }
         let arguments_named = call.arguments.iter().any(|argument| argument.name.is_some());
         if arguments_named || crate::types::argument::has_defaults(last.text) {
             arguments = self.by_name(call, last.text, arguments, at)?;

@@ -16,7 +16,7 @@ use super::expr::Clause;
 use super::query::conjuncts;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{BoundIndex, Expr, ExprKind, Relation, RelationId, Root, Source, TableRow};
-use crate::catalog::definition::{IndexDef, StoredExpr, TableDef, without_parentheses};
+use crate::catalog::definition::{Action, ConstraintKind, IndexDef, StoredExpr, TableDef, without_parentheses};
 use crate::parser::ast::{self, SourceExpr};
 use crate::types::Arena;
 use crate::types::function::Volatility;
@@ -61,6 +61,61 @@ pub fn describe(
         described.predicate = Some(binder.stored_expr(&bound, written, relation, "predicate")?);
     }
     Ok(described)
+}
+
+/// Binds a stored expression of an index again, whose columns have other types now.
+pub fn described_again(
+    table: &TableDef,
+    stored: &StoredExpr,
+    setting: &Setting<'_>,
+    arena: &Arena,
+    bump: &Bump,
+) -> Result<StoredExpr> {
+    let text = &*bump.alloc_str(&stored.text);
+    let expr = bump.alloc(crate::parser::parse_expr(text, bump)?);
+    let described = describe(table, &[SourceExpr { expr, text }], None, setting, arena, bump)?;
+    let found = described.expressions.into_iter().next();
+    let found = found.ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "an expression was not bound"))?;
+    Ok(StoredExpr { name: stored.name.clone(), ..found })
+}
+
+/// Where an expression names a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Where the name begins with what stands before it, as the table's.
+    pub path: u32,
+    /// Where the column's own name begins …
+    pub start: u32,
+    /// … and ends.
+    pub end: u32,
+}
+
+/// Where a stored expression of a table names columns, from the last place to the first.
+pub fn places_of(
+    table: &TableDef,
+    text: &str,
+    setting: &Setting<'_>,
+    arena: &Arena,
+    bump: &Bump,
+) -> Result<Vec<(Place, u16)>> {
+    let mut binder = Binder::new(setting, arena, bump);
+    let relation = binder.row_of(table)?;
+    let namespace = namespace(table, relation);
+    let scope = Scope { namespace: &namespace, parent: None };
+    binder.named = Some(Vec::new());
+    let expr = crate::parser::parse_expr(text, bump)?;
+    binder.expr(&expr, &scope, Clause::Check)?;
+    let mut places: Vec<(Place, u16)> = Vec::new();
+    for (place, expr) in binder.named.take().unwrap_or_default() {
+        if let ExprKind::Column(column) = expr.kind
+            && column.relation == relation
+            && !places.iter().any(|(known, _)| *known == place)
+        {
+            places.push((place, column.column));
+        }
+    }
+    places.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    Ok(places)
 }
 
 /// A table's columns, as columns of a relation.
@@ -159,15 +214,50 @@ impl Binder<'_> {
         for table in changed {
             let (others, along) = self.catalog.related(&table)?;
             let along = others.into_iter().filter(|other| along.contains(&other.oid));
-            for table in std::iter::once(table).chain(along) {
-                if computes(&table) && !self.bound.rows.iter().any(|row| row.table == table.oid) {
-                    let relation = self.row_of(&table)?;
-                    let indexes = self.bound_indexes(&table, relation)?;
-                    self.bound.rows.push(TableRow { table: table.oid, relation, indexes });
+            let all = std::iter::once((table, false)).chain(along.map(|table| (table, true)));
+            for (table, is_along) in all {
+                if self.bound.rows.iter().any(|row| row.table == table.oid) {
+                    continue;
+                }
+                // A table that refers to itself is changed along with itself.
+                let is_along = is_along || table.referenced_by.iter().any(|referrer| referrer.table == table.oid);
+                if is_along || computes(&table) {
+                    let row = self.table_row(&table, is_along)?;
+                    self.bound.rows.push(row);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What is computed for a row of a table.
+    fn table_row(&mut self, table: &TableDef, is_along: bool) -> Result<TableRow> {
+        let relation = self.row_of(table)?;
+        let indexes = self.bound_indexes(table, relation)?;
+        let mut row = TableRow { table: table.oid, relation, indexes, checks: Vec::new(), defaults: Vec::new() };
+        if !is_along {
+            return Ok(row);
+        }
+        let noted = std::mem::take(&mut self.noted);
+        let computed = self.apart("", |binder| {
+            row.checks = binder.checks(table, relation)?;
+            let mut columns = BTreeSet::new();
+            for constraint in &table.constraints {
+                let ConstraintKind::ForeignKey(key) = &constraint.kind else { continue };
+                if key.on_update == Action::SetDefault {
+                    columns.extend(&key.columns);
+                }
+                if key.on_delete == Action::SetDefault {
+                    columns.extend(key.changed_on_delete());
+                }
+            }
+            for column in columns {
+                row.defaults.push((column, binder.default(table, usize::from(column))?));
+            }
+            Ok(())
+        });
+        self.noted = noted;
+        computed.map(|()| row)
     }
 
     /// The indexes of a table that are not plain, over the columns of a relation.

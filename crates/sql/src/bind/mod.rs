@@ -89,6 +89,8 @@ pub struct Binder<'b> {
     needs_literals: bool,
     /// What a query refers to, where that is wanted.
     record: Option<view::Record>,
+    /// Where columns are named, where that is wanted.
+    named: Option<Vec<(index::Place, Expr)>>,
     /// The relations that are views.
     views: Vec<(RelationId, Arc<TableDef>)>,
     /// The views that are being bound, from the outermost …
@@ -160,6 +162,7 @@ impl<'b> Binder<'b> {
             noted: BTreeMap::new(),
             needs_literals: false,
             record: None,
+            named: None,
             views: Vec::new(),
             within: Vec::new(),
             height: 0,

@@ -432,7 +432,7 @@ impl Binder<'_> {
         bound
     }
 
-    fn checks(&mut self, table: &TableDef, new: RelationId) -> Result<Vec<(String, Expr)>> {
+    pub(super) fn checks(&mut self, table: &TableDef, new: RelationId) -> Result<Vec<(String, Expr)>> {
         let mut checks = Vec::new();
         for constraint in &table.constraints {
             let ConstraintKind::Check(text) = &constraint.kind else { continue };

@@ -199,6 +199,10 @@ pub struct TableRow {
     pub relation: RelationId,
     /// What its indexes compute.
     pub indexes: Vec<BoundIndex>,
+    /// Its checks, if its rows are changed along with those of another table.
+    pub checks: Vec<(String, Expr)>,
+    /// Defaults of columns that may get them then.
+    pub defaults: Vec<(u16, Expr)>,
 }
 
 /// A relation.

@@ -285,6 +285,13 @@ impl Binder<'_> {
 
     /// A column was named.
     pub(super) fn record_column(&mut self, path: &[Name<'_>], scope: &Scope<'_>, expr: &Expr) {
+        if self.named.is_some()
+            && let Some((start, end)) = path.last().and_then(|last| self.name_span(last))
+            && let Some(named) = &mut self.named
+        {
+            let path = path.first().map_or(start, |first| first.at);
+            named.push((super::index::Place { path, start, end }, expr.clone()));
+        }
         if self.record.is_none() {
             return;
         }

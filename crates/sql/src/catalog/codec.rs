@@ -364,8 +364,11 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
                 writer.u32(key.index.0);
                 writer.u8(key.on_update as u8);
                 writer.u8(key.on_delete as u8);
+                writer.bool(key.full);
+                writer.columns(&key.set_columns);
             }
         }
+        writer.bool(constraint.validated);
     });
     writer.list(&table.referenced_by, |writer, referrer| {
         writer.u32(referrer.table.0);
@@ -526,10 +529,12 @@ fn constraint(parser: &mut Parser<'_>) -> Result<ConstraintDef> {
             index: parser.oid()?,
             on_update: action(parser.u8()?)?,
             on_delete: action(parser.u8()?)?,
+            full: parser.bool()?,
+            set_columns: parser.columns()?,
         }),
         _ => return Err(damaged()),
     };
-    Ok(ConstraintDef { oid, name, kind })
+    Ok(ConstraintDef { oid, name, kind, validated: parser.bool()? })
 }
 
 fn index(parser: &mut Parser<'_>) -> Result<IndexDef> {
@@ -605,7 +610,7 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
     });
     let constrained = table.constraints.iter().all(|constraint| match &constraint.kind {
         ConstraintKind::ForeignKey(key) => {
-            key.columns.iter().all(in_range) && key.columns.len() == key.referenced.len()
+            key.columns.iter().chain(&key.set_columns).all(in_range) && key.columns.len() == key.referenced.len()
         }
         _ => true,
     });
@@ -780,11 +785,13 @@ mod tests {
                     oid: Oid(16_404),
                     name: "t_pkey".to_owned(),
                     kind: ConstraintKind::PrimaryKey(Oid(16_402)),
+                    validated: true,
                 },
                 ConstraintDef {
                     oid: Oid(16_405),
                     name: "t_check".to_owned(),
                     kind: ConstraintKind::Check("a > 0".to_owned()),
+                    validated: false,
                 },
                 ConstraintDef {
                     oid: Oid(16_406),
@@ -796,7 +803,10 @@ mod tests {
                         index: Oid(16_501),
                         on_update: Action::Cascade,
                         on_delete: Action::SetNull,
+                        full: true,
+                        set_columns: vec![2],
                     }),
+                    validated: true,
                 },
             ],
             referenced_by: vec![Referrer { table: Oid(16_600), constraint: Oid(16_601) }],

@@ -360,6 +360,8 @@ pub struct ConstraintDef {
     pub name: String,
     /// What it demands.
     pub kind: ConstraintKind,
+    /// False with `NOT VALID`: rows that were there before it are not known to keep it.
+    pub validated: bool,
 }
 
 /// What a constraint demands.
@@ -390,6 +392,17 @@ pub struct ForeignKey {
     pub on_update: Action,
     /// What happens when the row goes away.
     pub on_delete: Action,
+    /// `MATCH FULL`: all columns are null, or none.
+    pub full: bool,
+    /// The columns that `ON DELETE SET NULL (…)` or `SET DEFAULT (…)` names; all of them if it names none.
+    pub set_columns: Vec<u16>,
+}
+
+impl ForeignKey {
+    /// The columns that change when the row goes away, where they get another value.
+    pub fn changed_on_delete(&self) -> &[u16] {
+        if self.set_columns.is_empty() { &self.columns } else { &self.set_columns }
+    }
 }
 
 /// What happens to rows that refer to one that goes away.

@@ -9,7 +9,7 @@
 //! 1. At `READ COMMITTED` a check sees what has been committed until it is made, and what its own statement did. A row that
 //!    is there for the one transaction cannot go before it ends: whoever deletes it waits for the key-share lock, and finds
 //!    the row that refers with a snapshot that is taken after that.
-//! 2. Null refers to nothing (`MATCH SIMPLE`).
+//! 2. Null refers to nothing. With `MATCH FULL` all columns are null then; with `MATCH SIMPLE`, which is what is meant without a word, one is enough.
 //! 3. Rows that are changed along are changed with the number behind the statement's, since they may be rows that it has made. The
 //!    checks that follow from that are in the same list.
 
@@ -43,6 +43,20 @@ const NO_ACTION: u8 = b'a';
 const RESTRICT: u8 = b'r';
 const CASCADE: u8 = b'c';
 const SET_NULL: u8 = b'n';
+const SET_DEFAULT: u8 = b'd';
+
+/// What becomes of the columns of rows that are changed along.
+#[derive(Clone, Copy)]
+enum Along<'k> {
+    /// The rows go.
+    Delete,
+    /// The columns get the new key.
+    Key(&'k [Datum<'k>]),
+    /// They become null.
+    Null,
+    /// They get their defaults.
+    Default,
+}
 
 /// What came of holding a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,7 +128,19 @@ impl Exec<'_> {
             if reference.mask & assigned == 0 || !columns.iter().any(|column| changed(column as u16)) {
                 continue;
             }
-            if columns.iter().any(|column| values[column as usize].is_null()) {
+            let nulls = columns.iter().filter(|&column| values[column as usize].is_null()).count();
+            if nulls > 0 {
+                if reference.full != 0 && nulls < columns.iter().count() {
+                    return Err(Error::statement(
+                        sqlstate::FOREIGN_KEY_VIOLATION,
+                        format!(
+                            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                            bytes.text(At(target.record.name)),
+                            bytes.text(At(reference.name))
+                        ),
+                    )
+                    .detail("MATCH FULL does not allow mixing of null and nonnull key values."));
+                }
                 continue;
             }
             let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(values[usize::from(column)]))?;
@@ -375,16 +401,18 @@ impl Exec<'_> {
             return Ok(());
         }
         match action {
-            CASCADE | SET_NULL => {
+            CASCADE | SET_NULL | SET_DEFAULT => {
                 let new = new.map(|new| key_values(&kinds, new)).transpose()?;
-                return self.change_along(reference, &rows, action == SET_NULL, new.as_deref());
+                let along = match (action, new.as_deref()) {
+                    (SET_NULL, _) => Along::Null,
+                    (SET_DEFAULT, _) => Along::Default,
+                    (_, Some(new)) => Along::Key(new),
+                    (_, None) => Along::Delete,
+                };
+                // Which columns change can be said for rows that go only.
+                return self.change_along(reference, &rows, along, new.is_none());
             }
-            NO_ACTION | RESTRICT => {}
-            _ => {
-                return Err(Error::unsupported(
-                    "ON DELETE SET DEFAULT and ON UPDATE SET DEFAULT are not supported yet",
-                ));
-            }
+            _ => {}
         }
         // Another row may have the key by now.
         if action == NO_ACTION && self.has_successor(target, reference, &columns, &kinds, &values)? {
@@ -427,17 +455,21 @@ impl Exec<'_> {
 
     // ---- changing along
 
-    /// Deletes rows that refer to one that is gone, or gives them its new key, or null.
+    /// Deletes rows that refer to one that is gone, or gives them its new key, null, or their defaults.
     fn change_along(
         &mut self,
         reference: &ReferenceRecord,
         rows: &[Tid],
-        null: bool,
-        new: Option<&[Datum<'_>]>,
+        along: Along<'_>,
+        is_gone: bool,
     ) -> Result<()> {
         let target = self.target(At(reference.table))?;
-        let columns: Vec<u16> =
-            self.plan.bytes.list(At(reference.other_columns)).iter().map(|column| column as u16).collect();
+        let bytes = self.plan.bytes;
+        let columns = match (along, is_gone) {
+            (Along::Null | Along::Default, true) => bytes.list(At(reference.set_columns)),
+            _ => bytes.list(At(reference.other_columns)),
+        };
+        let columns: Vec<u16> = columns.iter().map(|column| column as u16).collect();
         let parameters = self.memory.parameters.len();
         for &tid in rows {
             self.breath()?;
@@ -447,19 +479,41 @@ impl Exec<'_> {
                 let Some(tables) = &exec.tables else { return Err(no_tables()) };
                 let reader = Reader { snapshot: &snapshot, pairs: tables.pairs.pairs() };
                 let Some(row) = target.heap.fetch_version(&reader, tid, <[u8]>::to_vec)? else { return Ok(()) };
-                match (null, new) {
-                    (false, None) => exec.delete_along(&target, tid, &row, &snapshot),
-                    (null, new) => {
-                        let values = |at: usize| match new {
-                            Some(new) if !null => new[at],
-                            _ => Datum::Null,
-                        };
-                        exec.update_along(&target, tid, &row, &snapshot, &columns, values)
-                    }
+                if matches!(along, Along::Delete) {
+                    return exec.delete_along(&target, tid, &row, &snapshot);
                 }
+                let mut assigned = Vec::with_capacity(columns.len());
+                for (at, &column) in columns.iter().enumerate() {
+                    let value = match along {
+                        Along::Key(new) => exec.memory.to_parameters(new[at])?,
+                        Along::Default => exec.default_of(&target, column)?,
+                        Along::Null | Along::Delete => Value::Null,
+                    };
+                    assigned.push((column, value));
+                }
+                exec.update_along(&target, tid, &row, &snapshot, (&assigned, matches!(along, Along::Default)))
             })?;
         }
         Ok(())
+    }
+
+    /// The default of a column; its bytes stay as long as the row is changed.
+    fn default_of(&mut self, target: &Target, column: u16) -> Result<Value> {
+        let mut defaults = self.plan.bytes.list(At(target.record.defaults)).groups::<2>();
+        let Some([_, program]) = defaults.find(|[known, _]| *known == u32::from(column)) else {
+            return Ok(Value::Null);
+        };
+        let scratch = self.memory.scratch.len();
+        let value = self.value(program)?;
+        let bytes = match self.memory.datum(value) {
+            Datum::Bytes(bytes) => Some(bytes.to_vec()),
+            _ => None,
+        };
+        self.memory.scratch.truncate(scratch);
+        match bytes {
+            Some(bytes) => self.memory.to_parameters(Datum::Bytes(&bytes)),
+            None => Ok(value),
+        }
     }
 
     fn delete_along(&mut self, target: &Target, tid: Tid, row: &[u8], snapshot: &Snapshot) -> Result<()> {
@@ -479,26 +533,29 @@ impl Exec<'_> {
         }
     }
 
-    fn update_along<'d>(
+    fn update_along(
         &mut self,
         target: &Target,
         tid: Tid,
         row: &[u8],
         snapshot: &Snapshot,
-        columns: &[u16],
-        value: impl Fn(usize) -> Datum<'d>,
+        (values, anew): (&[(u16, Value)], bool),
     ) -> Result<()> {
         let (mut tid, mut row) = (tid, row.to_vec());
         loop {
             let old = self.values_of(target, &row)?;
             let mut new = old.clone();
-            for (at, &column) in columns.iter().enumerate() {
-                new[usize::from(column)] = self.memory.to_parameters(value(at))?;
+            for &(column, value) in values {
+                new[usize::from(column)] = value;
             }
             self.check_not_null(target, &new)?;
-            let assigned = columns
+            if target.record.checks != 0 {
+                self.set_row(target, &new);
+                self.check_conditions(target.record.checks, target, &new)?;
+            }
+            let assigned = values
                 .iter()
-                .fold(0u32, |mask, &column| if column < u32::BITS as u16 { mask | 1 << column } else { u32::MAX });
+                .fold(0u32, |mask, &(column, _)| if column < u32::BITS as u16 { mask | 1 << column } else { u32::MAX });
             let changed = |exec: &Self, column: u16| {
                 let at = usize::from(column);
                 !exec.same(target.kind(column), old[at], new[at])
@@ -514,7 +571,10 @@ impl Exec<'_> {
                     if !hot && let Some(duplicate) = self.enter_row(target, &new, tid)? {
                         return Err(self.duplicate_key(target, duplicate.index, &new));
                     }
-                    return self.after_update(target, assigned, &new, changed, |_, column| old[usize::from(column)]);
+                    self.after_update(target, assigned, &new, changed, |_, column| old[usize::from(column)])?;
+                    // A default that is what was there refers to the row that goes.
+                    let is_set = |column| anew && values.iter().any(|(set, _)| *set == column);
+                    return self.references_of_new(target, if anew { assigned } else { 0 }, &new, is_set);
                 }
                 Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
                 Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(()),

@@ -217,11 +217,16 @@ impl Exec<'_> {
         Ok(index.uniqueness(complete))
     }
 
-    /// The same for an index on expressions, or of some rows.
-    fn computed_key(&mut self, target: &Target, index: &Index, values: &[Value]) -> Result<RowKey> {
+    /// Sets the registers from which what is computed of a row reads its values.
+    pub(super) fn set_row(&mut self, target: &Target, values: &[Value]) {
         for [column, register] in self.plan.bytes.list(At(target.record.row)).groups::<2>() {
             self.registers[register as usize] = values[column as usize];
         }
+    }
+
+    /// The same for an index on expressions, or of some rows.
+    fn computed_key(&mut self, target: &Target, index: &Index, values: &[Value]) -> Result<RowKey> {
+        self.set_row(target, values);
         if !self.holds(index.filter)? {
             return Ok(RowKey::None);
         }

@@ -27,7 +27,7 @@ pub use alter::{AlterAction, AlterSequence, SequenceOptions};
 pub use comment::CommentOn;
 pub use copy::{Copy, CopyOption};
 pub use index::{CreateIndex, IndexItem};
-pub use table::CreateTable;
+pub use table::{CreateTable, Including, Like};
 pub use view::{CheckOption, CreateView};
 
 /// A name as it was written: folded, unquoted, cut to length.
@@ -1020,6 +1020,8 @@ pub enum Utility<'a> {
     },
     /// `CREATE ROLE` and its relatives, `GRANT` and `REVOKE` of roles
     Role(&'a super::role::RoleStatement<'a>),
+    /// `SET CONSTRAINTS`: the constraints, or none for all.
+    SetConstraints(&'a [Path<'a>]),
     /// A statement that PostgreSQL has and this server has not: its first words.
     Unsupported(&'a str),
 }
@@ -1118,6 +1120,8 @@ pub struct TableConstraint<'a> {
     pub name: Option<Name<'a>>,
     /// What it demands.
     pub kind: ConstraintKind<'a>,
+    /// `NOT VALID`
+    pub not_valid: bool,
     /// Where it stands.
     pub at: u32,
 }
@@ -1126,9 +1130,9 @@ pub struct TableConstraint<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum ConstraintKind<'a> {
     /// `PRIMARY KEY (…) [INCLUDE (…)] [WITH (…)]`
-    PrimaryKey(&'a [Name<'a>], &'a [StorageOption<'a>]),
+    PrimaryKey(&'a [Name<'a>], KeyOptions<'a>),
     /// `UNIQUE (…)`
-    Unique(&'a [Name<'a>], &'a [StorageOption<'a>]),
+    Unique(&'a [Name<'a>], KeyOptions<'a>),
     /// `PRIMARY KEY USING INDEX name`, `UNIQUE USING INDEX name`
     UsingIndex {
         /// A primary key, not just unique.
@@ -1150,7 +1154,24 @@ pub enum ConstraintKind<'a> {
         on_update: ReferentialAction,
         /// `ON DELETE`
         on_delete: ReferentialAction,
+        /// `MATCH FULL`
+        full: bool,
+        /// The columns behind `ON DELETE SET NULL` or `SET DEFAULT`.
+        set_columns: &'a [Name<'a>],
     },
+}
+
+/// What is said of a key's index.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeyOptions<'a> {
+    /// `NULLS NOT DISTINCT`
+    pub nulls_equal: bool,
+    /// `INCLUDE (…)`
+    pub included: &'a [Name<'a>],
+    /// `WITH (…)`
+    pub storage: &'a [StorageOption<'a>],
+    /// `USING INDEX TABLESPACE`
+    pub tablespace: Option<Name<'a>>,
 }
 
 /// What happens to rows that refer to one that goes away.

@@ -1,8 +1,9 @@
 //! Statements that define things: `CREATE`, `DROP`, `ALTER`.
 
 use super::ast::{
-    AlterAction, ColumnDefinition, ConstraintKind, CreateIndex, CreateTable, ExprKind, IndexItem, Name, ObjectKind,
-    ReferentialAction, SourceExpr, StorageOption, TableConstraint, TableSource, Utility,
+    AlterAction, ColumnDefinition, ConstraintKind, CreateIndex, CreateTable, ExprKind, Including, IndexItem,
+    KeyOptions, Like, Name, ObjectKind, ReferentialAction, SourceExpr, StorageOption, TableConstraint, TableSource,
+    Utility,
 };
 use super::cursor::{Parser, kw};
 use super::role::OwnerStatement;
@@ -82,6 +83,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             temporary,
             unlogged,
             columns: &[],
+            likes: &[],
             constraints: &[],
             options: &[],
             source: None,
@@ -149,14 +151,13 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     fn table_elements(&mut self, table: &mut CreateTable<'a>) -> Result<()> {
         self.expect_kind(TokenKind::ParenOpen)?;
-        let (mut columns, mut constraints) = (Vec::new(), Vec::new());
+        let (mut columns, mut constraints, mut likes) = (Vec::new(), Vec::new(), Vec::new());
         if !self.is_kind(TokenKind::ParenClose)? {
             loop {
-                let at = self.at()?;
-                if self.is(kw!("like"))? {
-                    return Err(self.unsupported("LIKE in CREATE TABLE", at));
-                }
-                if self.starts_constraint()? {
+                if self.eat(kw!("like"))? {
+                    let path = self.path()?;
+                    likes.push(Like { path, before: columns.len(), including: self.including()? });
+                } else if self.starts_constraint()? {
                     constraints.push(self.table_constraint()?);
                 } else {
                     columns.push(self.column_definition()?);
@@ -169,7 +170,46 @@ impl<'t, 'a> Parser<'t, 'a> {
         self.expect_kind(TokenKind::ParenClose)?;
         table.columns = self.keep_all(&columns);
         table.constraints = self.keep_all(&constraints);
+        table.likes = self.keep_all(&likes);
         Ok(())
+    }
+
+    /// `INCLUDING …`, `EXCLUDING …`
+    fn including(&mut self) -> Result<Including> {
+        let mut found = Including::default();
+        loop {
+            let includes = match () {
+                () if self.eat(kw!("including"))? => true,
+                () if self.eat(kw!("excluding"))? => false,
+                () => return Ok(found),
+            };
+            let word = self.label()?;
+            match word.text {
+                "comments" => found.comments = includes,
+                "constraints" => found.constraints = includes,
+                "defaults" => found.defaults = includes,
+                "generated" => found.generated = includes,
+                "identity" => found.identity = includes,
+                "indexes" => found.indexes = includes,
+                // There is nothing of these to take over.
+                "compression" | "statistics" | "storage" => {}
+                "all" => {
+                    found = Including {
+                        comments: includes,
+                        constraints: includes,
+                        defaults: includes,
+                        generated: includes,
+                        identity: includes,
+                        indexes: includes,
+                    };
+                }
+                _ => {
+                    let at = crate::lexer::position(self.text(), word.at as usize);
+                    let message = format!("syntax error at or near \"{}\"", word.text);
+                    return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(at));
+                }
+            }
+        }
     }
 
     fn starts_constraint(&mut self) -> Result<bool> {
@@ -203,7 +243,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                 column.identity = Some(self.identity()?);
                 continue;
             }
-            let mut push = |kind| constraints.push(TableConstraint { name: constraint, kind, at });
+            let mut push = |kind| constraints.push(TableConstraint { name: constraint, kind, not_valid: false, at });
             if self.eat_all([kw!("not"), kw!("null")])? {
                 column.not_null = Some(true);
             } else if self.eat(kw!("null"))? {
@@ -211,10 +251,11 @@ impl<'t, 'a> Parser<'t, 'a> {
             } else if self.eat(kw!("default"))? {
                 column.default = Some(self.default_expr()?);
             } else if self.eat_all([kw!("primary"), kw!("key")])? {
-                let options = self.index_parameters()?;
+                let options = self.index_parameters(false)?;
                 push(ConstraintKind::PrimaryKey(self.keep_all(&[name]), options));
             } else if self.eat(kw!("unique"))? {
-                let options = self.index_parameters()?;
+                let nulls_equal = self.nulls_not_distinct()?;
+                let options = self.index_parameters(nulls_equal)?;
                 push(ConstraintKind::Unique(self.keep_all(&[name]), options));
             } else if self.is(kw!("check"))? {
                 let check = self.check()?;
@@ -313,19 +354,28 @@ impl<'t, 'a> Parser<'t, 'a> {
             return Err(self.unexpected());
         };
         let valid_at = self.at()?;
-        if self.eat_all([kw!("not"), kw!("valid")])? {
-            return Err(self.unsupported("NOT VALID", valid_at));
-        }
+        let mut not_valid = self.eat_all([kw!("not"), kw!("valid")])?;
         self.not_deferrable()?;
-        Ok(TableConstraint { name, kind, at })
+        not_valid |= self.eat_all([kw!("not"), kw!("valid")])?;
+        let word = match kind {
+            ConstraintKind::Check(_) | ConstraintKind::ForeignKey { .. } => "",
+            ConstraintKind::PrimaryKey(..) | ConstraintKind::UsingIndex { primary: true, .. } => "PRIMARY KEY",
+            ConstraintKind::Unique(..) | ConstraintKind::UsingIndex { .. } => "UNIQUE",
+        };
+        if not_valid && !word.is_empty() {
+            return Err(Error::unsupported(format!("{word} constraints cannot be marked NOT VALID"))
+                .at(crate::lexer::position(self.text(), valid_at as usize)));
+        }
+        Ok(TableConstraint { name, kind, not_valid, at })
     }
 
     fn key(&mut self, primary: bool) -> Result<ConstraintKind<'a>> {
         if self.eat_all([kw!("using"), kw!("index")])? {
             return Ok(ConstraintKind::UsingIndex { primary, index: self.name()? });
         }
+        let nulls_equal = !primary && self.nulls_not_distinct()?;
         let columns = self.names_in_parentheses()?;
-        let options = self.index_parameters()?;
+        let options = self.index_parameters(nulls_equal)?;
         Ok(match primary {
             true => ConstraintKind::PrimaryKey(columns, options),
             false => ConstraintKind::Unique(columns, options),
@@ -333,18 +383,17 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// What may follow the columns of a key.
-    fn index_parameters(&mut self) -> Result<&'a [StorageOption<'a>]> {
-        let at = self.at()?;
-        if self.is(kw!("include"))? {
-            return Err(self.unsupported("INCLUDE", at));
+    fn index_parameters(&mut self, nulls_equal: bool) -> Result<KeyOptions<'a>> {
+        let mut options = KeyOptions { nulls_equal, ..KeyOptions::default() };
+        if self.eat(kw!("include"))? {
+            options.included = self.included()?;
         }
-        let mut options: &[_] = &[];
         if self.is(kw!("with"))? && self.peek_at(1)?.token.kind == TokenKind::ParenOpen {
             self.next()?;
-            options = self.storage_options()?;
+            options.storage = self.storage_options()?;
         }
         if self.eat_all([kw!("using"), kw!("index"), kw!("tablespace")])? {
-            self.name()?;
+            options.tablespace = Some(self.name()?);
         }
         Ok(options)
     }
@@ -365,9 +414,14 @@ impl<'t, 'a> Parser<'t, 'a> {
         let table = self.path()?;
         let referenced = self.optional_names()?;
         let at = self.at()?;
-        if self.eat(kw!("match"))? && !self.eat(kw!("simple"))? {
-            return Err(self.unsupported("MATCH FULL", at));
+        let mut full = false;
+        if self.eat(kw!("match"))? {
+            full = self.eat(kw!("full"))?;
+            if !full && !self.eat(kw!("simple"))? {
+                return Err(self.unsupported("MATCH PARTIAL", at));
+            }
         }
+        let mut set_columns: &[Name<'_>] = &[];
         let (mut on_update, mut on_delete) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
         while self.eat(kw!("on"))? {
             if self.eat(kw!("update"))? {
@@ -375,9 +429,13 @@ impl<'t, 'a> Parser<'t, 'a> {
             } else {
                 self.expect(kw!("delete"))?;
                 on_delete = self.referential_action()?;
+                let sets = matches!(on_delete, ReferentialAction::SetNull | ReferentialAction::SetDefault);
+                if sets && self.is_kind(TokenKind::ParenOpen)? {
+                    set_columns = self.names_in_parentheses()?;
+                }
             }
         }
-        Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_update, on_delete })
+        Ok(ConstraintKind::ForeignKey { columns, table, referenced, on_update, on_delete, full, set_columns })
     }
 
     fn referential_action(&mut self) -> Result<ReferentialAction> {
@@ -613,6 +671,26 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(Utility::AlterTable { path, view: false, if_exists, actions: self.keep_all(&actions) })
     }
 
+    /// The new type of a column.
+    fn alter_type(&mut self, name: Name<'a>) -> Result<AlterAction<'a>> {
+        let type_name = self.type_name()?;
+        let type_name = self.bump.alloc(type_name);
+        let at = self.at()?;
+        if self.eat(kw!("collate"))? {
+            let collation = self.path()?;
+            if !collation.last().is_some_and(|name| matches!(name.text, "C" | "POSIX" | "default")) {
+                return Err(self.unsupported("a collation other than \"C\"", at));
+            }
+        }
+        let mut using = None;
+        if self.eat(kw!("using"))? {
+            let start = self.at()?;
+            let expr = self.expr()?;
+            using = Some(self.source(expr, start)?);
+        }
+        Ok(AlterAction::AlterType(name, type_name, using))
+    }
+
     fn alter_index(&mut self) -> Result<Utility<'a>> {
         let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
         let path = self.path()?;
@@ -662,6 +740,11 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             "alter" => {
                 self.next()?;
+                if self.eat(kw!("constraint"))? {
+                    let name = self.name()?;
+                    self.not_deferrable()?;
+                    return Ok(AlterAction::AlterConstraint(name));
+                }
                 self.eat(kw!("column"))?;
                 let name = self.name()?;
                 if self.eat_all([kw!("set"), kw!("default")])? {
@@ -693,6 +776,24 @@ impl<'t, 'a> Parser<'t, 'a> {
                 if let Some((always, options)) = self.identity_changes()? {
                     return Ok(AlterAction::SetIdentity(name, always, options));
                 }
+                if self.eat(kw!("type"))? || self.eat_all([kw!("set"), kw!("data"), kw!("type")])? {
+                    return self.alter_type(name);
+                }
+                if self.eat_all([kw!("set"), kw!("statistics")])? {
+                    self.option_value()?;
+                    return Ok(AlterAction::Tune(name));
+                }
+                if self.eat_all([kw!("set"), kw!("storage")])? {
+                    self.label()?;
+                    return Ok(AlterAction::Tune(name));
+                }
+                if (self.is(kw!("set"))? || self.is(kw!("reset"))?)
+                    && self.peek_at(1)?.token.kind == TokenKind::ParenOpen
+                {
+                    self.next()?;
+                    self.storage_options()?;
+                    return Ok(AlterAction::Tune(name));
+                }
                 self.skip_all()?;
                 Ok(AlterAction::Unsupported("ALTER TABLE … ALTER COLUMN of this kind"))
             }
@@ -704,6 +805,15 @@ impl<'t, 'a> Parser<'t, 'a> {
             "set" if self.peek_at(1)?.token.kind == TokenKind::ParenOpen => {
                 self.next()?;
                 Ok(AlterAction::SetOptions(self.storage_options()?))
+            }
+            "reset" if self.peek_at(1)?.token.kind == TokenKind::ParenOpen => {
+                self.next()?;
+                Ok(AlterAction::ResetOptions(self.storage_options()?))
+            }
+            "validate" => {
+                self.next()?;
+                self.expect(kw!("constraint"))?;
+                Ok(AlterAction::Validate(self.name()?))
             }
             "rename" => {
                 self.next()?;
@@ -725,8 +835,8 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.expect(kw!("to"))?;
                 Ok(AlterAction::Owner(self.role_name()?))
             }
-            "set" | "reset" | "enable" | "disable" | "inherit" | "no" | "attach" | "detach" | "validate"
-            | "cluster" | "replica" | "force" | "of" | "not" | "options" => {
+            "set" | "reset" | "enable" | "disable" | "inherit" | "no" | "attach" | "detach" | "cluster" | "replica"
+            | "force" | "of" | "not" | "options" => {
                 let words = format!("ALTER TABLE … {}", word.to_uppercase());
                 self.skip_all()?;
                 Ok(AlterAction::Unsupported(self.keep(&words)))

@@ -11,7 +11,7 @@
 use super::ast::{Argument, Call, Expr, ExprKind, FrameBound, LikeKind, Name, Operator, Over, Path, Special, TypeName};
 use super::cursor::{DEPTH_MAX, Parser, Tok, is_column_name, is_function_name, kw, too_complex};
 use crate::lexer::{TokenKind, literal};
-use base::Result;
+use base::{Error, Result, sqlstate};
 
 /// The name of `GROUPING (…)` as a call; no function of `pg_catalog` has it.
 pub(crate) const GROUPING: &str = "grouping";
@@ -180,7 +180,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             return self.make(kind, at).map(Some);
         }
         if keyword == kw!("overlaps") {
-            return Err(self.unsupported("OVERLAPS", at));
+            return self.overlaps(left, at).map(Some);
         }
         if keyword != kw!("is") {
             return Ok(None);
@@ -917,6 +917,31 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// A call of a function of `pg_catalog` that the grammar makes.
+    /// `(a, b) OVERLAPS (c, d)`, whose left side has been read.
+    fn overlaps(&mut self, left: Expr<'a>, at: u32) -> Result<Expr<'a>> {
+        self.next()?;
+        let start = self.at()?;
+        let right = match self.is(kw!("row"))? {
+            true => {
+                let tok = self.peek()?;
+                self.keyword_primary(tok)?
+            }
+            false => self.parenthesis(start)?,
+        };
+        let (ExprKind::Row(left), ExprKind::Row(right)) = (left.kind, right.kind) else {
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "syntax error at or near \"overlaps\"")
+                .at(crate::lexer::position(self.text(), at as usize)));
+        };
+        for (side, items) in [("left", left), ("right", right)] {
+            if items.len() != 2 {
+                let message = format!("wrong number of parameters on {side} side of OVERLAPS expression");
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, message)
+                    .at(crate::lexer::position(self.text(), at as usize)));
+            }
+        }
+        self.system_call("overlaps", &[left, right].concat(), at)
+    }
+
     fn system_call(&mut self, function: &'static str, arguments: &[Expr<'a>], at: u32) -> Result<Expr<'a>> {
         let path = self.bump.alloc_slice_copy(&[Name { text: "pg_catalog", at }, Name { text: function, at }]);
         self.call_of(path, arguments, at)

@@ -200,7 +200,12 @@ impl<'t, 'a> Parser<'t, 'a> {
     fn set(&mut self) -> Result<Utility<'a>> {
         self.next()?;
         if self.is(kw!("constraints"))? {
-            return self.unsupported_statement("SET CONSTRAINTS");
+            self.next()?;
+            let paths = if self.eat(kw!("all"))? { &[][..] } else { self.paths()? };
+            if !self.eat(kw!("deferred"))? {
+                self.expect(kw!("immediate"))?;
+            }
+            return Ok(Utility::SetConstraints(paths));
         }
         if self.eat(kw!("transaction"))? {
             if self.is(kw!("snapshot"))? {

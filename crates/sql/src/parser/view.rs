@@ -51,6 +51,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                 | AlterAction::Owner(_)
                 | AlterAction::SetDefault(..)
                 | AlterAction::SetOptions(_)
+                | AlterAction::ResetOptions(_)
                 | AlterAction::Unsupported(_)
         );
         if !fits {

@@ -615,8 +615,12 @@ parts! {
         names,
         /// How full inserts make its pages, in percent.
         fill,
-        /// Pairs of column and register: what its indexes compute reads these of a row.
+        /// Pairs of column and register: what its indexes compute, and `checks`, read these of a row.
         row,
+        /// Of a table whose rows are changed along, tested on each: places of [`CheckRecord`]s.
+        checks,
+        /// The same: pairs of a column and the program of its default.
+        defaults,
     }
     /// A table whose rows a query locks.
     LockRecord {
@@ -694,6 +698,10 @@ parts! {
         own_index_columns,
         /// Of a key that is referred to, if rows of the other table are changed along: its [`TableRecord`].
         table,
+        /// 1 for `MATCH FULL`.
+        full,
+        /// The columns of the other table that get another value when the row goes away.
+        set_columns,
     }
     /// A `CHECK` constraint.
     CheckRecord {

@@ -8,7 +8,9 @@ use super::constraint::{Draft, columns_named};
 use super::define::{check_own, is_taken, missing, taken};
 use super::index::storage_options;
 use super::owner::Needs;
+use super::retype::{Retyped, pass};
 use super::table::constraint_named;
+use crate::bind::index::Place;
 use crate::catalog::definition::{ConstraintKind, Identity, SequenceOwner, TableDef};
 use crate::catalog::privilege;
 use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path, SequenceOptions};
@@ -54,6 +56,13 @@ impl<A: Allocator + Copy> Session<A> {
             false => check_own(&found)?,
         }
         let mut draft = Draft::new(TableDef::clone(&found), true);
+        let mut retyped = Retyped::default();
+        let mut actions: Vec<&AlterAction<'_>> = actions.iter().collect();
+        if actions.iter().any(|action| matches!(action, AlterAction::AlterType(..))) {
+            actions.sort_by_key(|action| pass(action));
+        }
+        // Keys on new columns that have values in the rows that are there: these get them first.
+        let mut late = Vec::new();
         // Columns that get a value in the rows that are there, and those that must not be null then.
         let (mut filled, mut required) = (Vec::new(), Vec::new());
         for action in actions {
@@ -94,15 +103,12 @@ impl<A: Allocator + Copy> Session<A> {
                             required.push(column.name.clone());
                         }
                     }
-                    if let [first, ..] = column.constraints
-                        && !filled.is_empty()
-                        && matches!(first.kind, Written::PrimaryKey(..) | Written::Unique(..))
-                    {
-                        return Err(Error::unsupported("a key on a new column with a default is not supported")
-                            .hint("Add the column first, and the constraint with another statement."));
-                    }
+                    let is_filled = filled.last().is_some_and(|name| name == column.name.text);
                     for constraint in column.constraints {
-                        self.add_constraint(env, &mut draft, constraint)?;
+                        match constraint.kind {
+                            Written::PrimaryKey(..) | Written::Unique(..) if is_filled => late.push(constraint),
+                            _ => self.add_constraint(env, &mut draft, constraint)?,
+                        }
                     }
                 }
                 AlterAction::DropColumn { name, if_exists, cascade } => {
@@ -163,6 +169,34 @@ impl<A: Allocator + Copy> Session<A> {
                     let message = format!("{message}, skipping");
                     out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
                 }
+                AlterAction::AlterType(name, ty, using) => {
+                    self.alter_type(env, text, &mut draft, &mut retyped, (*name, ty, using.as_ref()))?;
+                    if retyped.rewrites {
+                        // What is new is tested when the rows are written anew.
+                        draft.has_rows = false;
+                    }
+                }
+                AlterAction::Tune(name) => {
+                    column_of(&draft.table, *name)?;
+                }
+                AlterAction::AlterConstraint(name) => {
+                    let table = &draft.table.name;
+                    let Some(found) = constraint_named(&draft.table, name.text) else {
+                        let message = format!("constraint \"{}\" of relation \"{table}\" does not exist", name.text);
+                        return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+                    };
+                    if !matches!(found.kind, ConstraintKind::ForeignKey(_)) {
+                        let message = format!(
+                            "constraint \"{}\" of relation \"{table}\" is not a foreign key constraint",
+                            name.text
+                        );
+                        return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+                    }
+                }
+                AlterAction::Validate(name) => validate(&mut draft, *name)?,
+                AlterAction::ResetOptions(options) => {
+                    draft.table.options.retain(|known| !options.iter().any(|option| option.name.text == known.0));
+                }
                 AlterAction::SetOptions(options) => {
                     for (name, value) in storage_options(options, 10)? {
                         draft.table.options.retain(|known| known.0 != name);
@@ -175,13 +209,17 @@ impl<A: Allocator + Copy> Session<A> {
                     if is_taken(&self.catalog(env)?, draft.table.schema, name.text) {
                         return Err(taken(name.text));
                     }
+                    // Texts that name the table before a column do without.
+                    self.rewrite_texts(env, &mut draft.table, |text, place, _| {
+                        text.replace_range(place.path as usize..place.start as usize, "");
+                    })?;
                     draft.table.name = name.text.to_owned();
                 }
                 AlterAction::RenameColumn(name, new) => {
                     if let Some(column) = draft.table.column(name.text) {
                         self.refuse_fixed(env, &draft.table, column)?;
                     }
-                    rename_column(&mut draft.table, *name, *new)?;
+                    self.rename_column(env, &mut draft.table, *name, *new)?;
                 }
                 AlterAction::RenameConstraint(name, new) => {
                     self.rename_constraint(env, &mut draft.table, *name, *new)?;
@@ -191,7 +229,15 @@ impl<A: Allocator + Copy> Session<A> {
                 AlterAction::Unsupported(words) => return Err(super::refused(&format!("ALTER TABLE {words}"))),
             }
         }
+        let old = self.prepare_rewrite(env, &mut draft, &found, &retyped)?;
+        if let Some(old) = &old {
+            draft.others.push(old.clone());
+        }
         self.finish_draft(env, &mut draft)?;
+        if let Some(old) = old {
+            self.rewrite(env, &draft, &old, &retyped)?;
+            filled.clear();
+        }
         if !filled.is_empty() {
             let name = self.full_name(env, &draft.table)?;
             let values: Vec<String> =
@@ -203,7 +249,68 @@ impl<A: Allocator + Copy> Session<A> {
                 self.check_not_null(env, &draft.table, column)?;
             }
         }
+        if !late.is_empty()
+            && let Some(found) = self.lock_definition(env, found.oid)?
+        {
+            let mut draft = Draft::new(TableDef::clone(&found), true);
+            for constraint in late {
+                self.add_constraint(env, &mut draft, constraint)?;
+            }
+            self.finish_draft(env, &mut draft)?;
+        }
         Ok(tag)
+    }
+
+    /// `RENAME COLUMN`: what is kept as a text and names it is written anew.
+    fn rename_column(&self, env: &Environment<'_>, table: &mut TableDef, name: Name<'_>, new: Name<'_>) -> Result<()> {
+        let column = table.column(name.text).ok_or_else(|| {
+            let message = format!("column \"{}\" does not exist", name.text);
+            Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+        })?;
+        if table.column(new.text).is_some() {
+            let message = format!("column \"{}\" of relation \"{}\" already exists", new.text, table.name);
+            return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        self.rewrite_texts(env, table, |text, place, named| {
+            if usize::from(named) == column {
+                text.replace_range(place.start as usize..place.end as usize, &quoted_identifier(new.text));
+            }
+        })?;
+        table.columns[column].name = new.text.to_owned();
+        Ok(())
+    }
+
+    /// Changes the texts that are kept with a table at each place where they name a column of it.
+    fn rewrite_texts(
+        &self,
+        env: &Environment<'_>,
+        table: &mut TableDef,
+        change: impl Fn(&mut String, Place, u16),
+    ) -> Result<()> {
+        let known = table.clone();
+        let rewrite = |text: &mut String| -> Result<()> {
+            let places = self.bound_apart(env, text, |setting, arena, bump| {
+                crate::bind::index::places_of(&known, text, setting, arena, bump)
+            })?;
+            places.into_iter().for_each(|(place, column)| change(text, place, column));
+            Ok(())
+        };
+        for constraint in &mut table.constraints {
+            if let ConstraintKind::Check(text) = &mut constraint.kind {
+                rewrite(text)?;
+            }
+        }
+        for other in table.columns.iter_mut().filter(|other| other.generated) {
+            if let Some(text) = &mut other.default {
+                rewrite(text)?;
+            }
+        }
+        for index in &mut table.indexes {
+            for stored in index.expressions.iter_mut().chain(&mut index.predicate) {
+                rewrite(&mut stored.text)?;
+            }
+        }
+        Ok(())
     }
 
     /// `ALTER COLUMN … ADD GENERATED … AS IDENTITY`
@@ -499,7 +606,7 @@ fn check_of_view(view: &TableDef, actions: &[AlterAction<'_>]) -> Result<()> {
             | AlterAction::Schema(_)
             | AlterAction::Owner(_)
             | AlterAction::Unsupported(_) => {}
-            AlterAction::SetDefault(..) | AlterAction::SetOptions(_) => {
+            AlterAction::SetDefault(..) | AlterAction::SetOptions(_) | AlterAction::ResetOptions(_) => {
                 return Err(super::refused("ALTER VIEW of this kind"));
             }
             _ => {
@@ -512,7 +619,7 @@ fn check_of_view(view: &TableDef, actions: &[AlterAction<'_>]) -> Result<()> {
     Ok(())
 }
 
-fn column_of(table: &TableDef, name: Name<'_>) -> Result<usize> {
+pub(super) fn column_of(table: &TableDef, name: Name<'_>) -> Result<usize> {
     table.column(name.text).ok_or_else(|| {
         let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
         Error::statement(sqlstate::UNDEFINED_COLUMN, message)
@@ -538,7 +645,7 @@ fn refuse_generated(table: &TableDef, column: usize, name: Name<'_>) -> Result<(
 }
 
 /// The generated columns that are computed from a column.
-fn computed_from(table: &TableDef, column: usize) -> Vec<usize> {
+pub(super) fn computed_from(table: &TableDef, column: usize) -> Vec<usize> {
     let needs = |other: &crate::catalog::definition::ColumnDef| {
         other.generated && other.default.as_ref().is_some_and(|text| columns_named(table, text).contains(&column))
     };
@@ -550,28 +657,25 @@ fn no_identity(table: &TableDef, name: Name<'_>) -> Error {
     Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
-fn rename_column(table: &mut TableDef, name: Name<'_>, new: Name<'_>) -> Result<()> {
-    let column = table.column(name.text).ok_or_else(|| {
-        let message = format!("column \"{}\" does not exist", name.text);
-        Error::statement(sqlstate::UNDEFINED_COLUMN, message)
-    })?;
-    if table.column(new.text).is_some() {
-        let message = format!("column \"{}\" of relation \"{}\" already exists", new.text, table.name);
-        return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+/// `VALIDATE CONSTRAINT`: rows that are there are tested once the draft is written.
+fn validate(draft: &mut Draft, name: Name<'_>) -> Result<()> {
+    let table = draft.table.name.clone();
+    let Some(found) = draft.table.constraints.iter_mut().find(|known| known.name == name.text) else {
+        let message = format!("constraint \"{}\" of relation \"{table}\" does not exist", name.text);
+        return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+    };
+    let is_valid = std::mem::replace(&mut found.validated, true);
+    match &found.kind {
+        ConstraintKind::PrimaryKey(_) | ConstraintKind::Unique(_) => {
+            let message = format!(
+                "constraint \"{}\" of relation \"{table}\" is not a foreign key or check constraint",
+                name.text
+            );
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+        _ if is_valid => {}
+        ConstraintKind::Check(text) => draft.checks.push((found.name.clone(), text.clone())),
+        ConstraintKind::ForeignKey(_) => draft.references.push(found.clone()),
     }
-    let is_checked = table.constraints.iter().any(|constraint| {
-        matches!(&constraint.kind, ConstraintKind::Check(text) if columns_named(table, text).contains(&column))
-    });
-    if !computed_from(table, column).is_empty() {
-        // The expression is kept as a text, too.
-        return Err(Error::unsupported("a column that a generated column is computed from cannot be renamed yet")
-            .hint("Add a new column, and drop the old one."));
-    }
-    if is_checked {
-        // The check is kept as a text, with the column's name in it.
-        return Err(Error::unsupported("a column that a check constraint names cannot be renamed yet")
-            .hint("Drop the constraint, rename the column, and add the constraint again."));
-    }
-    table.columns[column].name = new.text.to_owned();
     Ok(())
 }

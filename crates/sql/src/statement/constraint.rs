@@ -4,16 +4,16 @@
 //! its ends.
 
 use super::define::{free_name, is_taken, taken};
-use super::index::{index_options, over_rows, row_shapes, show_values};
+use super::index::{check_tablespace, index_options, over_rows, row_shapes, show_values};
 use super::owner::{Needs, denied};
 use crate::catalog::definition::{
     Action, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Referrer, Rows, TableDef,
 };
 use crate::catalog::privilege;
 use crate::key::{self, KeyColumn};
-use crate::parser::ast::{self, Name, ReferentialAction, SourceExpr, TableConstraint};
+use crate::parser::ast::{self, KeyOptions, Name, ReferentialAction, SourceExpr, TableConstraint};
 use crate::row::Row;
-use crate::session::{Environment, Session};
+use crate::session::{Environment, Session, Tag};
 use crate::types::{Datum, Kind, Oid, Type, table, typmod};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, Xid, sqlstate};
@@ -37,11 +37,14 @@ pub(crate) struct Draft {
     pub(crate) checks: Vec<(String, String)>,
     /// Foreign keys that rows that are there have to keep.
     pub(crate) references: Vec<ConstraintDef>,
+    /// The name that the table had before.
+    pub(crate) old_name: String,
 }
 
 impl Draft {
     pub(crate) fn new(table: TableDef, has_rows: bool) -> Draft {
         Draft {
+            old_name: table.name.clone(),
             table,
             others: Vec::new(),
             has_rows,
@@ -80,8 +83,17 @@ fn action(action: ReferentialAction) -> Action {
     }
 }
 
+/// What a foreign key says beside its columns.
+struct Rules<'r> {
+    on_update: Action,
+    on_delete: Action,
+    full: bool,
+    set_columns: &'r [Name<'r>],
+    not_valid: bool,
+}
+
 /// Have values of the two kinds the same keys when they are equal?
-fn have_one_key(left: Type, right: Type) -> bool {
+pub(super) fn have_one_key(left: Type, right: Type) -> bool {
     let family = |ty: Type| match table::kind(ty.oid) {
         Kind::Float4 | Kind::Float8 => 2,
         _ if [Oid::INT2, Oid::INT4, Oid::INT8].contains(&ty.oid) => 1,
@@ -130,14 +142,19 @@ impl<A: Allocator + Copy> Session<A> {
         match constraint.kind {
             ast::ConstraintKind::PrimaryKey(columns, options) => self.add_key(env, draft, name, columns, options, true),
             ast::ConstraintKind::Unique(columns, options) => self.add_key(env, draft, name, columns, options, false),
-            ast::ConstraintKind::UsingIndex { .. } => {
-                Err(Error::unsupported("a constraint with USING INDEX is not supported")
-                    .hint("ADD PRIMARY KEY and ADD UNIQUE make their indexes."))
+            ast::ConstraintKind::UsingIndex { primary, index } => {
+                self.add_key_by_index(env, draft, name, index, primary)
             }
-            ast::ConstraintKind::Check(expr) => self.add_check(env, draft, name, &expr),
-            ast::ConstraintKind::ForeignKey { columns, table, referenced, on_update, on_delete } => {
-                let actions = (action(on_update), action(on_delete));
-                self.add_foreign_key(env, draft, name, columns, (table, referenced), actions)
+            ast::ConstraintKind::Check(expr) => self.add_check(env, draft, name, &expr, constraint.not_valid),
+            ast::ConstraintKind::ForeignKey { columns, table, referenced, on_update, on_delete, full, set_columns } => {
+                let rules = Rules {
+                    on_update: action(on_update),
+                    on_delete: action(on_delete),
+                    full,
+                    set_columns,
+                    not_valid: constraint.not_valid,
+                };
+                self.add_foreign_key(env, draft, name, columns, (table, referenced), &rules)
             }
         }
     }
@@ -148,7 +165,7 @@ impl<A: Allocator + Copy> Session<A> {
         draft: &mut Draft,
         name: Option<&str>,
         columns: &[Name<'_>],
-        options: &[ast::StorageOption<'_>],
+        options: KeyOptions<'_>,
         primary: bool,
     ) -> Result<()> {
         let words = if primary { "primary key" } else { "unique" };
@@ -165,7 +182,10 @@ impl<A: Allocator + Copy> Session<A> {
             }
             numbers.push(number);
         }
-        let options = index_options(options)?;
+        check_tablespace(options.tablespace)?;
+        let included = options.included.iter().map(|name| draft.column(name.text)).collect::<Result<Vec<u16>>>()?;
+        let nulls_distinct = !options.nulls_equal;
+        let options = index_options(options.storage)?;
         let schema = draft.table.schema;
         let name = match name {
             Some(name) => name.to_owned(),
@@ -178,7 +198,10 @@ impl<A: Allocator + Copy> Session<A> {
                 };
                 match primary {
                     true => free_name(&draft.table.name, "", "pkey", is_free),
-                    false => free_name(&draft.table.name, &draft.names_of(&numbers).join("_"), "key", is_free),
+                    false => {
+                        let all = [numbers.as_slice(), &included].concat();
+                        free_name(&draft.table.name, &draft.names_of(&all).join("_"), "key", is_free)
+                    }
                 }
             }
         };
@@ -198,7 +221,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         let parts: Vec<IndexColumn> = numbers.iter().map(|&column| IndexColumn::ascending(column)).collect();
-        let index = IndexDef { primary, options, ..IndexDef::new(name.clone(), parts, true) };
+        let index = IndexDef { primary, options, included, nulls_distinct, ..IndexDef::new(name.clone(), parts, true) };
         let mut index = self.new_index(env, &draft.table, index, draft.has_rows)?;
         let oid = self.new_oid(env)?;
         index.constraint = Some(oid);
@@ -207,8 +230,79 @@ impl<A: Allocator + Copy> Session<A> {
             false => ConstraintKind::Unique(index.oid),
         };
         draft.table.indexes.push(index);
-        draft.table.constraints.push(ConstraintDef { oid, name: name.clone(), kind });
+        draft.table.constraints.push(ConstraintDef { oid, name: name.clone(), kind, validated: true });
         draft.names.push(name);
+        Ok(())
+    }
+
+    /// `PRIMARY KEY USING INDEX`, `UNIQUE USING INDEX`: an index that is there becomes a constraint's.
+    fn add_key_by_index(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Option<&str>,
+        index: Name<'_>,
+        primary: bool,
+    ) -> Result<()> {
+        let table = draft.table.name.clone();
+        let Some(at) = draft.table.indexes.iter().position(|known| known.name == index.text) else {
+            let message = format!("index \"{}\" does not exist", index.text);
+            return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+        };
+        let known = draft.table.indexes[at].clone();
+        let wrong = |what: String| {
+            Error::statement(sqlstate::WRONG_OBJECT_TYPE, what)
+                .detail("Cannot create a primary key or unique constraint using such an index.")
+        };
+        if known.constraint.is_some() {
+            let message = format!("index \"{}\" is already associated with a constraint", known.name);
+            return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        if !known.unique {
+            return Err(wrong(format!("\"{}\" is not a unique index", known.name)));
+        }
+        if !known.expressions.is_empty() {
+            return Err(wrong(format!("index \"{}\" contains expressions", known.name)));
+        }
+        if known.predicate.is_some() {
+            return Err(wrong(format!("\"{}\" is a partial index", known.name)));
+        }
+        if let Some(place) = known.columns.iter().position(|part| part.descending || part.nulls_first || part.pattern) {
+            let number = place + 1;
+            let message =
+                format!("index \"{}\" column number {number} does not have default sorting behavior", known.name);
+            return Err(wrong(message));
+        }
+        if primary && draft.table.primary_key().is_some() {
+            let message = format!("multiple primary keys for table \"{table}\" are not allowed");
+            return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
+        let name = name.unwrap_or(&known.name).to_owned();
+        if name != known.name {
+            self.lock_name(env, draft.table.schema, &name)?;
+            if is_taken(&self.catalog(env)?, draft.table.schema, &name) {
+                return Err(taken(&name));
+            }
+        }
+        if draft.has_constraint(&name) {
+            let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
+            return Err(Error::statement(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        for column in known.key_columns().unwrap_or_default().into_iter().filter(|_| primary) {
+            let column = usize::from(column);
+            if !std::mem::replace(&mut draft.table.columns[column].not_null, true) && draft.has_rows {
+                self.check_not_null(env, &draft.table, column)?;
+            }
+        }
+        let oid = self.new_oid(env)?;
+        let kind = match primary {
+            true => ConstraintKind::PrimaryKey(known.oid),
+            false => ConstraintKind::Unique(known.oid),
+        };
+        let index = &mut draft.table.indexes[at];
+        (index.primary, index.constraint) = (primary, Some(oid));
+        index.name.clone_from(&name);
+        draft.table.constraints.push(ConstraintDef { oid, name, kind, validated: true });
         Ok(())
     }
 
@@ -218,6 +312,7 @@ impl<A: Allocator + Copy> Session<A> {
         draft: &mut Draft,
         name: Option<&str>,
         expr: &SourceExpr<'_>,
+        not_valid: bool,
     ) -> Result<()> {
         let name = match name {
             Some(name) => name.to_owned(),
@@ -231,9 +326,11 @@ impl<A: Allocator + Copy> Session<A> {
             }
         };
         let kind = ConstraintKind::Check(expr.text.to_owned());
-        draft.table.constraints.push(ConstraintDef { oid: self.new_oid(env)?, name: name.clone(), kind });
+        // A table that is new has no rows that could break it.
+        let validated = !not_valid || draft.table.version == 0;
+        draft.table.constraints.push(ConstraintDef { oid: self.new_oid(env)?, name: name.clone(), kind, validated });
         draft.has_expressions = true;
-        if draft.has_rows {
+        if draft.has_rows && validated {
             draft.checks.push((name, expr.text.to_owned()));
         }
         Ok(())
@@ -246,8 +343,9 @@ impl<A: Allocator + Copy> Session<A> {
         name: Option<&str>,
         columns: &[Name<'_>],
         (path, referenced): (ast::Path<'_>, &[Name<'_>]),
-        (on_update, on_delete): (Action, Action),
+        rules: &Rules<'_>,
     ) -> Result<()> {
+        let Rules { on_update, on_delete, full, .. } = *rules;
         let numbers = columns
             .iter()
             .map(|column| {
@@ -263,6 +361,22 @@ impl<A: Allocator + Copy> Session<A> {
         if changes && numbers.iter().any(|column| draft.table.columns[usize::from(*column)].generated) {
             let message = "invalid action for foreign key constraint containing generated column";
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+        }
+        let mut set_columns = Vec::with_capacity(rules.set_columns.len());
+        for column in rules.set_columns {
+            let found = draft.table.column(column.text).map(|column| column as u16);
+            let found = found.ok_or_else(|| {
+                let message = format!("column \"{}\" referenced in foreign key constraint does not exist", column.text);
+                Error::statement(sqlstate::UNDEFINED_COLUMN, message)
+            })?;
+            if !numbers.contains(&found) {
+                let message = format!(
+                    "column \"{}\" referenced in ON DELETE SET action must be part of foreign key",
+                    column.text
+                );
+                return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message));
+            }
+            set_columns.push(found);
         }
         let (schema, table_name) = crate::catalog::split(path)?;
         let schema = schema.map(|schema| self.catalog(env).map(|catalog| catalog.schema(schema))).transpose()?;
@@ -306,9 +420,11 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let oid = self.new_oid(env)?;
         let referrer = Referrer { table: draft.table.oid, constraint: oid };
-        let key = ForeignKey { columns: numbers, table: other.oid, referenced, index: index.oid, on_update, on_delete };
-        let constraint = ConstraintDef { oid, name, kind: ConstraintKind::ForeignKey(key) };
-        if draft.has_rows {
+        let (table, index) = (other.oid, index.oid);
+        let key = ForeignKey { columns: numbers, table, referenced, index, on_update, on_delete, full, set_columns };
+        let validated = !rules.not_valid || draft.table.version == 0;
+        let constraint = ConstraintDef { oid, name, kind: ConstraintKind::ForeignKey(key), validated };
+        if draft.has_rows && validated {
             draft.references.push(constraint.clone());
         }
         draft.table.constraints.push(constraint);
@@ -324,6 +440,26 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         Ok(())
+    }
+
+    /// `SET CONSTRAINTS`: none is deferrable, so that all are checked at once anyway.
+    pub(super) fn set_constraints(&self, env: &Environment<'_>, paths: &[ast::Path<'_>]) -> Result<Option<Tag>> {
+        let catalog = self.catalog(env)?;
+        if let Some(path) = paths.first() {
+            let (schema, name) = crate::catalog::split(path)?;
+            let schemas = match schema {
+                Some(schema) => catalog.schema(schema).into_iter().collect(),
+                None => catalog.path.searched.clone(),
+            };
+            let mut tables = catalog.definitions.tables().filter(|table| schemas.contains(&table.schema));
+            let is_there = tables.any(|table| table.constraints.iter().any(|known| known.name == name));
+            let (code, what) = match is_there {
+                true => (sqlstate::WRONG_OBJECT_TYPE, "is not deferrable"),
+                false => (sqlstate::UNDEFINED_OBJECT, "does not exist"),
+            };
+            return Err(Error::statement(code, format!("constraint \"{name}\" {what}")));
+        }
+        Ok(Some(Tag::Words("SET CONSTRAINTS")))
     }
 
     /// Writes a draft, and checks what could not be checked before it was written.
@@ -383,7 +519,12 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Every row of the table refers to one that is there. The locks of both tables keep writers out.
-    fn check_references(&mut self, env: &Environment<'_>, table: &TableDef, constraint: &ConstraintDef) -> Result<()> {
+    pub(super) fn check_references(
+        &mut self,
+        env: &Environment<'_>,
+        table: &TableDef,
+        constraint: &ConstraintDef,
+    ) -> Result<()> {
         let ConstraintKind::ForeignKey(foreign) = &constraint.kind else { return Ok(()) };
         let Rows::Stored(rows) = table.rows else { return Ok(()) };
         let relations = env.stored()?;
@@ -414,11 +555,21 @@ impl<A: Allocator + Copy> Session<A> {
         let style = styles.style(self.transaction.started_at());
         let key_of = |row: &[u8], out: &mut Vec<u8>| {
             let row = Row::new(row)?;
+            let mut nulls = 0;
             for &(column, _) in &parts {
-                // A reference with a null in it refers to nothing.
-                if row.get(&shapes, column)?.is_null() {
-                    return Ok(());
-                }
+                nulls += usize::from(row.get(&shapes, column)?.is_null());
+            }
+            if foreign.full && nulls > 0 && nulls < parts.len() {
+                let message = format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    table.name, constraint.name
+                );
+                return Err(Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message)
+                    .detail("MATCH FULL does not allow mixing of null and nonnull key values."));
+            }
+            // A reference with a null in it refers to nothing.
+            if nulls > 0 {
+                return Ok(());
             }
             parts.iter().try_for_each(|&(column, part)| key::encode_column(part, row.get(&shapes, column)?, out))
         };

@@ -214,6 +214,18 @@ impl<A: Allocator + Copy> Session<A> {
         expressions: &[SourceExpr<'_>],
         predicate: Option<&SourceExpr<'_>>,
     ) -> Result<Described> {
+        self.bound_apart(env, text, |setting, arena, bump| {
+            bind::index::describe(table, expressions, predicate, setting, arena, bump)
+        })
+    }
+
+    /// Binds something that is no statement of its own.
+    pub(super) fn bound_apart<T>(
+        &self,
+        env: &Environment<'_>,
+        text: &str,
+        work: impl FnOnce(&Setting<'_>, &Arena, &Bump) -> Result<T>,
+    ) -> Result<T> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog(env)?;
@@ -228,7 +240,7 @@ impl<A: Allocator + Copy> Session<A> {
                 new_parameters: false,
                 variables: &[],
             };
-            bind::index::describe(table, expressions, predicate, &setting, &arena, &bump)
+            work(&setting, &arena, &bump)
         })
     }
 
@@ -245,17 +257,7 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
             return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
         }
-        for at in 0..index.columns.len() {
-            let ty = index.column_type(table, at);
-            if !key::is_orderable(table::kind(ty.oid)) {
-                let shown = typmod::format_type(Type::plain(ty.oid));
-                let message = format!("data type {shown} has no default operator class for access method \"btree\"");
-                return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message).hint(
-                    "You must specify an operator class for the index or define a default operator class \
-                           for the data type.",
-                ));
-            }
-        }
+        check_orderable(table, &index)?;
         index.since = self.own_xid(env)?;
         let relations = env.stored()?;
         index.storage = relations.create()?;
@@ -476,6 +478,22 @@ fn column_named(table: &TableDef, name: &str) -> Result<u16> {
         let message = format!("column \"{name}\" does not exist");
         Error::statement(sqlstate::UNDEFINED_COLUMN, message)
     })
+}
+
+/// Have the types of an index an order?
+pub(super) fn check_orderable(table: &TableDef, index: &IndexDef) -> Result<()> {
+    for at in 0..index.columns.len() {
+        let ty = index.column_type(table, at);
+        if !key::is_orderable(table::kind(ty.oid)) {
+            let shown = typmod::format_type(Type::plain(ty.oid));
+            let message = format!("data type {shown} has no default operator class for access method \"btree\"");
+            return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message).hint(
+                "You must specify an operator class for the index or define a default operator class \
+                       for the data type.",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What the columns of an index are called, each differently.

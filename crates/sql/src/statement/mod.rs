@@ -11,6 +11,8 @@
 //! | `create_as` | `CREATE TABLE … AS` |
 //! | `comment` | `COMMENT` |
 //! | `rename` | other names, and other schemas |
+//! | `retype` | other types of columns |
+//! | `like` | columns, keys and checks of another table in a new one |
 //! | `view` | views, and which of them go with what they read |
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
@@ -37,10 +39,12 @@ pub mod define;
 pub mod explain;
 mod grant;
 pub mod index;
+mod like;
 pub mod maintain;
 pub(crate) mod owner;
 pub mod prepare;
 mod rename;
+mod retype;
 mod role;
 mod routine;
 mod sequence;
@@ -102,6 +106,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.explain(env, text, statement, *analyze, out)
             }
             Utility::CreateTable(create) => self.create_table(env, text, create, out),
+            Utility::SetConstraints(paths) => self.set_constraints(env, paths),
             Utility::CreateIndex(create) => self.create_index(env, text, create, out),
             Utility::CreateSchema { name, owner, if_not_exists } => {
                 self.create_schema(env, *name, owner.as_ref(), *if_not_exists, out)

@@ -33,6 +33,14 @@ pub(super) struct ColumnSequence {
     name: Option<String>,
 }
 
+impl ColumnSequence {
+    /// One for a column like that of another table.
+    pub(super) fn like(column: &str, rules: SequenceDef, identity: Identity) -> ColumnSequence {
+        let rules = SequenceDef { owner: None, ..rules };
+        ColumnSequence { column: column.to_owned(), rules, restart: None, identity: Some(identity), name: None }
+    }
+}
+
 fn invalid(message: String) -> Error {
     Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
 }

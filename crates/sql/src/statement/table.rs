@@ -59,7 +59,11 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
         }
         let (mut columns, mut sequences) = (Vec::<ColumnDef>::with_capacity(create.columns.len()), Vec::new());
-        for column in create.columns {
+        let (mut likes, mut liked) = (create.likes.iter().peekable(), Vec::new());
+        for (at, column) in create.columns.iter().enumerate() {
+            while let Some(like) = likes.next_if(|like| like.before <= at) {
+                liked.push(self.like_columns(env, like, &mut columns, &mut sequences)?);
+            }
             if columns.iter().any(|known| known.name == column.name.text) {
                 let message = format!("column \"{}\" specified more than once", column.name.text);
                 return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
@@ -68,6 +72,13 @@ impl<A: Allocator + Copy> Session<A> {
             columns.push(made);
             sequences.extend(sequence);
         }
+        for like in likes {
+            liked.push(self.like_columns(env, like, &mut columns, &mut sequences)?);
+        }
+        if columns.len() > COLUMNS_MAX {
+            let message = format!("tables can have at most {COLUMNS_MAX} columns");
+            return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
+        }
         let has_defaults = columns.iter().any(|column| column.default.is_some());
         let mut draft = Draft::new(self.new_table(env, create, (schema, name), columns)?, false);
         draft.names.push(name.to_owned());
@@ -75,6 +86,9 @@ impl<A: Allocator + Copy> Session<A> {
         for sequence in sequences {
             let made = self.add_column_sequence(env, &mut draft.table, &mut draft.names, sequence)?;
             draft.others.push(made);
+        }
+        for liked in &liked {
+            self.like_rest(env, &mut draft, liked)?;
         }
         let with_columns = create.columns.iter().flat_map(|column| column.constraints);
         let constraints: Vec<_> = with_columns.chain(create.constraints).collect();

@@ -748,6 +748,9 @@ functions! {
     678 "oidvectorle" [OIDVECTOR OIDVECTOR] BOOL ArrayLe Strict Immutable;
     677 "oidvectorlt" [OIDVECTOR OIDVECTOR] BOOL ArrayLt Strict Immutable;
     619 "oidvectorne" [OIDVECTOR OIDVECTOR] BOOL ArrayNe Strict Immutable;
+    1304 "overlaps" [TIMESTAMPTZ TIMESTAMPTZ TIMESTAMPTZ TIMESTAMPTZ] BOOL Overlaps CalledOnNull Immutable;
+    1308 "overlaps" [TIME TIME TIME TIME] BOOL Overlaps CalledOnNull Immutable;
+    2041 "overlaps" [TIMESTAMP TIMESTAMP TIMESTAMP TIMESTAMP] BOOL Overlaps CalledOnNull Immutable;
     749 "overlay" [BYTEA BYTEA INT4 INT4] BYTEA ByteaOverlay4 Strict Immutable;
     752 "overlay" [BYTEA BYTEA INT4] BYTEA ByteaOverlay3 Strict Immutable;
     1404 "overlay" [TEXT TEXT INT4 INT4] TEXT Overlay4 Strict Immutable;

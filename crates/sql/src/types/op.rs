@@ -173,6 +173,8 @@ ops! {
             DateBinTimestamp DateBinTimestamptz;
         "An interval made of its parts."
             MakeInterval;
+        "Whether two spans, of which the ends are given, have a time in common."
+            Overlaps;
         "A zone's clocks: the zone by name, or as an interval."
             TimestampInZone TimestamptzInZone TimestampAtOffset TimestamptzAtOffset;
         "A cast between dates and times; those with `timestamptz` depend on the session's zone."
@@ -324,6 +326,7 @@ impl Op {
                 | Format
                 | NumNulls
                 | NumNonnulls
+                | Overlaps
                 | FormatType
                 | JsonbSetLax
                 | JsonBuildObject

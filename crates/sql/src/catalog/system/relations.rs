@@ -291,7 +291,7 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
                 .char(kind)
                 .bool(false)
                 .bool(false)
-                .bool(true)
+                .bool(constraint.validated)
                 .oid(def.oid)
                 .oid(Oid::NONE)
                 .oid(index)
@@ -299,7 +299,7 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
                 .oid(foreign.map_or(Oid::NONE, |key| key.table))
                 .char(foreign.map_or(b' ', |key| key.on_update as u8))
                 .char(foreign.map_or(b' ', |key| key.on_delete as u8))
-                .char(if foreign.is_some() { b's' } else { b' ' })
+                .char(foreign.map_or(b' ', |key| if key.full { b'f' } else { b's' }))
                 .bool(true)
                 .int(0)
                 .bool(true);
@@ -308,7 +308,12 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
                 Some(key) => row.array(&numbers(&key.referenced)),
                 None => row.null(),
             };
-            let row = row.nulls(5);
+            let row = row.nulls(3);
+            let row = match foreign.filter(|key| !key.set_columns.is_empty()) {
+                Some(key) => row.array(&numbers(&key.set_columns)),
+                None => row.null(),
+            };
+            let row = row.null();
             match &constraint.kind {
                 ConstraintKind::Check(text) => row.text(text).end(),
                 _ => row.null().end(),
@@ -484,9 +489,19 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
         names.join(", ")
     };
     let index_columns = |oid: Oid| -> Vec<u16> { def.index(oid).and_then(IndexDef::key_columns).unwrap_or_default() };
-    Some(match &constraint.kind {
-        ConstraintKind::PrimaryKey(index) => format!("PRIMARY KEY ({})", names(def, &index_columns(*index))),
-        ConstraintKind::Unique(index) => format!("UNIQUE ({})", names(def, &index_columns(*index))),
+    let key = |words: &str, oid: Oid| {
+        let index = def.index(oid);
+        let equal = index.is_some_and(|index| !index.nulls_distinct);
+        let words = if equal { format!("{words} NULLS NOT DISTINCT") } else { words.to_owned() };
+        let text = format!("{words} ({})", names(def, &index_columns(oid)));
+        match index.filter(|index| !index.included.is_empty()) {
+            Some(index) => format!("{text} INCLUDE ({})", names(def, &index.included)),
+            None => text,
+        }
+    };
+    let text = match &constraint.kind {
+        ConstraintKind::PrimaryKey(index) => key("PRIMARY KEY", *index),
+        ConstraintKind::Unique(index) => key("UNIQUE", *index),
         ConstraintKind::Check(text) => format!("CHECK (({text}))"),
         ConstraintKind::ForeignKey(key) => {
             let other = catalog.table_by_oid(key.table).ok().flatten()?;
@@ -496,6 +511,9 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
                 catalog.shown_name(&other),
                 names(&other, &key.referenced)
             );
+            if key.full {
+                text.push_str(" MATCH FULL");
+            }
             for (word, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
                 let action = match action as u8 {
                     b'r' => "RESTRICT",
@@ -505,10 +523,14 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
                     _ => continue,
                 };
                 text.push_str(&format!(" ON {word} {action}"));
+                if word == "DELETE" && !key.set_columns.is_empty() {
+                    text.push_str(&format!(" ({})", names(def, &key.set_columns)));
+                }
             }
             text
         }
-    })
+    };
+    Some(if constraint.validated { text } else { format!("{text} NOT VALID") })
 }
 
 const _: () = assert!(BUILTIN[0].0.0 == PG_CATALOG.0);

@@ -83,8 +83,18 @@ pub enum AlterAction<'a> {
     DropExpression(Name<'a>, bool),
     /// `ALTER COLUMN … SET NOT NULL`, `DROP NOT NULL`
     SetNotNull(Name<'a>, bool),
+    /// `ALTER COLUMN … TYPE … USING …`
+    AlterType(Name<'a>, &'a TypeName<'a>, Option<SourceExpr<'a>>),
+    /// `ALTER COLUMN … SET STATISTICS`, `SET STORAGE`, `SET (…)`: what has nothing to act on here.
+    Tune(Name<'a>),
+    /// `ALTER CONSTRAINT`, not to make it deferrable.
+    AlterConstraint(Name<'a>),
+    /// `VALIDATE CONSTRAINT`
+    Validate(Name<'a>),
     /// `SET (…)`
     SetOptions(&'a [StorageOption<'a>]),
+    /// `RESET (…)`
+    ResetOptions(&'a [StorageOption<'a>]),
     /// `RENAME TO`
     Rename(Name<'a>),
     /// `RENAME COLUMN … TO`

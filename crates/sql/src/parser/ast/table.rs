@@ -15,6 +15,8 @@ pub struct CreateTable<'a> {
     pub unlogged: bool,
     /// Its columns.
     pub columns: &'a [ColumnDefinition<'a>],
+    /// Tables whose columns it takes over.
+    pub likes: &'a [Like<'a>],
     /// Its constraints.
     pub constraints: &'a [TableConstraint<'a>],
     /// `WITH (…)`
@@ -23,4 +25,27 @@ pub struct CreateTable<'a> {
     pub source: Option<TableSource<'a>>,
     /// `TABLESPACE`
     pub tablespace: Option<Name<'a>>,
+}
+
+/// `LIKE table INCLUDING …`
+#[derive(Clone, Copy, Debug)]
+pub struct Like<'a> {
+    /// The table.
+    pub path: Path<'a>,
+    /// How many of the written columns stand before it.
+    pub before: usize,
+    /// What is taken over beside names, types and `NOT NULL`.
+    pub including: Including,
+}
+
+/// What `LIKE` takes over beside names, types and `NOT NULL`.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs, reason = "each is the word behind INCLUDING")]
+pub struct Including {
+    pub comments: bool,
+    pub constraints: bool,
+    pub defaults: bool,
+    pub generated: bool,
+    pub identity: bool,
+    pub indexes: bool,
 }

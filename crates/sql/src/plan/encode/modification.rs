@@ -236,8 +236,21 @@ impl Encoder<'_> {
             indexes.push(self.index(table, index)?.0);
         }
         let bound = self.bound;
-        let row = bound.rows.iter().find(|row| row.table == table.oid).map(|row| row.relation);
-        let row = row.map_or(0, |relation| self.columns_of(relation));
+        let computed = bound.rows.iter().find(|row| row.table == table.oid);
+        let (mut checks, mut defaults) = (Vec::new(), Vec::new());
+        if let Some(computed) = computed {
+            let mut sorted: Vec<_> = computed.checks.iter().collect();
+            sorted.sort_by(|(left, _), (right, _)| left.cmp(right));
+            for (name, check) in sorted {
+                let name = self.plan.blob(name.as_bytes()).0;
+                let condition = self.program(check)?;
+                checks.push(CheckRecord { name, condition }.write(&mut self.plan).0);
+            }
+            for (column, default) in &computed.defaults {
+                defaults.extend([u32::from(*column), self.program(default)?]);
+            }
+        }
+        let row = computed.map_or(0, |row| self.columns_of(row.relation));
         let mut references = Vec::new();
         for constraint in &table.constraints {
             if let ConstraintKind::ForeignKey(key) = &constraint.kind {
@@ -283,6 +296,8 @@ impl Encoder<'_> {
             names: self.plan.list(&names).0,
             fill: fill_factor(table),
             row,
+            checks: self.plan.list(&checks).0,
+            defaults: self.plan.list(&defaults).0,
         };
         for (index, word) in record.to_words().into_iter().enumerate() {
             self.plan.patch(At(at.0 + index as u32 * 4), word);
@@ -356,6 +371,11 @@ impl Encoder<'_> {
             on_delete: key.on_delete as u32,
             mask: mask(own.iter().copied()),
             other: other.oid.0,
+            full: u32::from(key.full),
+            set_columns: {
+                let words = words(key.changed_on_delete());
+                self.plan.list(&words).0
+            },
             ..ReferenceRecord::default()
         }
     }

@@ -48,6 +48,7 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
             let zone = named_zone(args[6])?;
             make_timestamp(args).and_then(|local| local_to_utc(local, &zone))
         }
+        Overlaps => return Ok(overlaps(args)),
         EpochToTimestamptz => from_epoch(args[0].float()),
         DateBinTimestamp | DateBinTimestamptz => date_bin(Interval::decode(args[0].bytes())?, int(1), int(2)),
         DateIsFinite => return Ok(Datum::Bool(!is_infinite_date(int(0)))),
@@ -60,6 +61,28 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         _ => return with_interval(op, args, ctx),
     };
     value.map(Datum::Int)
+}
+
+/// Have two spans a time in common? An end that is not known may be anywhere behind the other one.
+fn overlaps(args: &[Datum<'_>]) -> Datum<'static> {
+    let value = |at: usize| if args[at].is_null() { None } else { Some(args[at].int()) };
+    // The first end that is known, and the last one if both are.
+    let span = |at: usize| match (value(at), value(at + 1)) {
+        (Some(start), Some(end)) => Some((start.min(end), Some(start.max(end)))),
+        (Some(one), None) | (None, Some(one)) => Some((one, None)),
+        (None, None) => None,
+    };
+    let (Some(left), Some(right)) = (span(0), span(2)) else { return Datum::Null };
+    let (earlier, later) = if left.0 <= right.0 { (left, right) } else { (right, left) };
+    let known = |value: bool| Datum::Bool(value);
+    match (earlier.1, later.1) {
+        (Some(_), Some(_)) if earlier.0 == later.0 => known(true),
+        (_, _) if earlier.0 == later.0 => Datum::Null,
+        (None, _) => Datum::Null,
+        (Some(end), _) if later.0 < end => known(true),
+        (Some(_), Some(_)) => known(false),
+        (Some(_), None) => Datum::Null,
+    }
 }
 
 /// What has an interval among its arguments or as its result, and parts.
