@@ -71,7 +71,7 @@ pub(super) type Visit<'v> = dyn FnMut(&mut Binder<'_>, &mut Expr) -> Result<()> 
 impl Binder<'_> {
     /// Rewrites an expression to refer to groups.
     pub(super) fn rewrite(&mut self, expr: &mut Expr, rewriting: &mut Rewriting) -> Result<()> {
-        if let Some(key) = rewriting.keys.iter().position(|key| self.bound.same(key, expr)) {
+        if let Some(key) = rewriting.keys.iter().position(|key| self.is_key(key, expr)) {
             *expr = Expr::column(rewriting.relation, key as u16, expr.ty);
             return Ok(());
         }
@@ -109,6 +109,15 @@ impl Binder<'_> {
                 done
             }
         }
+    }
+
+    /// Whether an expression is a key, perhaps under the name of another type: a cast that leaves a value as it is leaves no trace but that.
+    fn is_key(&self, key: &Expr, expr: &Expr) -> bool {
+        if self.bound.same(key, expr) {
+            return true;
+        }
+        let alike = std::mem::discriminant(&key.kind) == std::mem::discriminant(&expr.kind);
+        alike && key.ty != expr.ty && self.bound.same(key, &Expr { ty: key.ty, kind: expr.kind.clone() })
     }
 
     /// The query around, by its number in `around`, to which an aggregate belongs; none if it is the one that it stands in.

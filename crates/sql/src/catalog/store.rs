@@ -353,8 +353,10 @@ pub(crate) fn places(
     Ok(found)
 }
 
-/// What a statement hears whose change of an object came at the same time as somebody else's.
+/// What a statement hears whose change of an object came at the same time as somebody else's. It may be tried again; PostgreSQL calls it an
+/// internal error.
 #[cold]
 pub(crate) fn concurrently() -> Error {
-    Error::statement(sqlstate::INTERNAL_ERROR, "tuple concurrently updated")
+    Error::statement(sqlstate::SERIALIZATION_FAILURE, "tuple concurrently updated")
+        .hint("Somebody else has changed the same object at this moment. Try again.")
 }

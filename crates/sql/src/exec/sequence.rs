@@ -176,6 +176,14 @@ impl Around<'_> {
             .relations
             .filter(|_| self.session.is_some())
             .ok_or_else(|| Error::unsupported("sequences are not supported here"))?;
+        let missing = || {
+            let message = format!("could not open relation with OID {}", oid.0);
+            Error::statement(sqlstate::UNDEFINED_TABLE, message)
+        };
+        // No relation has the number 0, and none is locked by it.
+        if oid.0 == 0 {
+            return Err(missing());
+        }
         self.lock_for_function(relations.storage().transactions, LockKey::relation(oid.0), mode)?;
         let catalog = self.catalog.get()?;
         let own = catalog.definitions.table(oid).cloned();
@@ -191,10 +199,7 @@ impl Around<'_> {
             (Some(own), None) if self.shared.is_none() => own,
             _ => match catalog.table_by_oid(oid)? {
                 Some(other) if other.kind != RelationKind::Sequence => other,
-                _ => {
-                    let message = format!("could not open relation with OID {}", oid.0);
-                    return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message));
-                }
+                _ => return Err(missing()),
             },
         };
         let (Some(rules), Rows::Stored(storage)) = (def.sequence, def.rows) else {

@@ -10,6 +10,7 @@
 //! 3. A common table that is read once becomes a subquery, unless it was said to be materialized.
 
 use super::StatementKind;
+use super::blob::Constant;
 use super::cost::Guess;
 use super::path::{best_index, ordered, plain_keys, scan};
 use super::tree::{CommonTree, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
@@ -525,14 +526,12 @@ impl Planner<'_> {
                     None => condition.push(expr),
                 }
             }
+            if join == JoinType::Full && keys.is_empty() {
+                keys.push(full_join_key(&condition)?);
+            }
             if !keys.is_empty() {
                 let inner = self.factor(from, mine, pending)?;
                 return Ok(self.hash_join(join, outer, inner, keys, condition));
-            }
-            if join == JoinType::Full {
-                return Err(Error::unsupported(
-                    "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
-                ));
             }
             let inner = self.factor(from, mine, pending)?;
             let inner = match inner {
@@ -656,13 +655,11 @@ impl Planner<'_> {
         }
         let around: Relations = pending.difference(chosen).copied().collect();
         let inner = self.from(vec![from], mine, if depends.is_empty() { pending } else { &around })?;
+        if join == JoinType::Full && keys.is_empty() {
+            keys.push(full_join_key(&condition)?);
+        }
         if !keys.is_empty() {
             return Ok(Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition });
-        }
-        if join == JoinType::Full {
-            return Err(Error::unsupported(
-                "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
-            ));
         }
         let inner = match depends.is_empty() {
             true => self.materialize(inner),
@@ -930,6 +927,16 @@ fn sum(limit: Expr, offset: Expr) -> Expr {
 
 fn is_equality(expr: &Expr) -> bool {
     matches!(&expr.kind, ExprKind::Call(call) if call.op.comparison() == Some(Comparison::Eq))
+}
+
+/// What a full join without a pair of equal values is made by: all rows meet where its condition is the same for all of them.
+fn full_join_key(condition: &[Expr]) -> Result<(Expr, Expr, Kind)> {
+    if !condition.iter().all(|expr| matches!(expr.kind, ExprKind::Constant(_))) {
+        let message = "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions";
+        return Err(Error::unsupported(message));
+    }
+    let one = Expr::constant(Constant::Int(1), Type::plain(Oid::INT4));
+    Ok((one.clone(), one, Kind::Int4))
 }
 
 /// The two sides of an equality between an inner item and the rest: (inner side, outer side).
