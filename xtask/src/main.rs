@@ -12,6 +12,8 @@
 //! | `torture power` | power cuts on a device that loses what was not flushed, as many as asked ([`power`]) |
 //! | `torture soak` | an hour of everything, after which nothing may be larger than it was ([`soak`]) |
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
+//! | `differential` | random statements, asked of the server and of PostgreSQL ([`differential`]) |
+//! | `grammar` | statements drawn from a grammar, none of which may bring the server down ([`grammar`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
 //! | `tpch` | TPC-H's queries here and on PostgreSQL: answers and times ([`tpch`]) |
 //!
@@ -26,13 +28,16 @@ mod args;
 mod check;
 mod clients;
 mod deaths;
+mod differential;
 mod e2e;
 mod fuzz;
 mod r#gen;
+mod grammar;
 mod lab;
 mod machine;
 mod model;
 mod pgbench;
+mod postgres;
 mod power;
 mod process;
 mod server_under_test;
@@ -64,11 +69,14 @@ usage: cargo xtask COMMAND
   sim every A..B      those seeds, dealt out to every load of kernel, storage and server
   fuzz                recorded messages, pages and log records, mutated      [--minutes N] [--seed N]
   fuzz coverage       the same, and how much of the decoders it reaches      [--minutes N] [--seed N]
+  differential        random statements, asked of the server and of PostgreSQL  [--queries N] [--seed N] [--model ENGINE/SESSIONS]
+                      [--postgres PORT] [--gearbox PORT]
+  grammar             statements drawn from a grammar, in the six models  [--minutes N] [--seed N] [--model LIST]
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
   tpch                TPC-H's 22 queries here and on a running PostgreSQL    [--scale HUNDREDTHS] [--rounds N] [--queries LIST]
                       [--postgres PORT] [--gearbox PORT] [--loaded] [--model ENGINE/SESSIONS]
 
-  e2e, matrix, torture, lab and tpch take --binary PATH to try a server that is built already.
+  e2e, matrix, torture, differential, lab and tpch take --binary PATH to try a server that is built already.
 ";
 
 fn main() -> ExitCode {
@@ -86,6 +94,8 @@ fn main() -> ExitCode {
         "torture" => e2e::torture(args),
         "fuzz" => fuzz::run(args),
         "sim" => sim::run(args),
+        "differential" => differential::run(args),
+        "grammar" => grammar::run(args),
         "lab" => lab::run(args),
         "tpch" => tpch::run(args),
         "" | "help" | "--help" | "-h" => {

@@ -270,7 +270,7 @@ fn eventually_none<T>(list: impl Fn() -> Vec<T>) -> Vec<T> {
 
 /// A port that nobody listens on, below those that the system gives to clients. The probe binds it without listening: a probe
 /// that listens would live on in whatever another thread forks at this moment, and answer clients in the server's place.
-fn free_port() -> Outcome<u16> {
+pub fn free_port() -> Outcome<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id().wrapping_mul(61);
     for _ in 0..5_000 {
