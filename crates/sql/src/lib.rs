@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`lexer`] | tokens, and the normaliser that keys the statement cache |
 //! | [`types`], [`row`], [`key`] | values, what can be done with them, their stored forms; pure: no I/O, no time, no waiting |
+//! | [`large`] | values that are compressed or kept outside their rows |
 //! | [`parser`] | from a text to its syntax tree |
 //! | [`catalog`] | schemas, tables, views |
 //! | [`bind`] | names become columns, types, functions |
@@ -23,6 +24,7 @@ pub mod bind;
 pub mod catalog;
 pub mod exec;
 pub mod key;
+pub mod large;
 pub mod lexer;
 pub mod notification;
 pub mod parser;

@@ -1,10 +1,14 @@
 //! A row as it is stored: opaque bytes for the storage, values for everybody here.
 //!
 //! ```text
-//! header u16 le: bits 0..11 the number of columns, bit 15 = there are nulls
-//! | null bitmap, one bit a column, if there are nulls; a set bit is a null
+//! header u16 le: bits 0..11 the number of columns, bit 14 = there are packed values, bit 15 = there are nulls
+//! | null bitmap, one bit a column, if there are nulls or packed values; a set bit is a null
+//! | bitmap of packed values, one bit a column, if there are any
 //! | the values that are not null, in column order, as `types::stored` writes them: fixed width, or length and bytes
 //! ```
+//! A *packed* value is compressed, or lies elsewhere ([`crate::large`]): what is in the row, with its length before it, says how the
+//! value is had. Rows with packed values are rare and always have a null bitmap, so that they are told apart where nulls are.
+//!
 //! There is no padding: numbers are read unaligned. The number of columns is the row's own: a column that was added to
 //! the table later is not there, and reads as null or as what the caller says.
 //!
@@ -17,6 +21,8 @@
 //!    whatsoever make a reader panic.
 //! 2. A reader checks lengths and headers, not the insides of values; [`check`] does, for everything.
 //! 3. Columns are in the table's order and are never moved, so that a shape's place holds for rows of any age.
+//! 4. Nobody takes what is in a row for a packed value by mistake: [`Row::get`] and [`Row::decode`] refuse it. Who may meet one asks
+//!    [`Row::has_packed`], or reads by [`crate::large`].
 
 use crate::types::{Datum, Kind, stored};
 use base::{Error, Result, sqlstate};
@@ -26,6 +32,7 @@ use smallvec::SmallVec;
 pub const COLUMNS_MAX: usize = 1600;
 
 const HAS_NULLS: u16 = 1 << 15;
+const HAS_PACKED: u16 = 1 << 14;
 const COUNT_MASK: u16 = 0x0FFF;
 const HEADER_BYTES: usize = 2;
 /// Marks a column whose place depends on the row.
@@ -58,6 +65,56 @@ pub fn shapes(kinds: impl IntoIterator<Item = Kind>) -> Shapes {
     shapes
 }
 
+/// What a row has for a column.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Stored<'a> {
+    /// Null, or a value.
+    Plain(Datum<'a>),
+    /// What stands for a value that is compressed or elsewhere.
+    Packed(&'a [u8]),
+}
+
+/// Appends a row, some of whose values are packed, to `out`.
+pub fn encode_packed(shapes: &[Shape], values: &[Stored<'_>], out: &mut Vec<u8>) -> Result<()> {
+    assert_eq!(shapes.len(), values.len(), "a row has a value for each column");
+    let start = out.len();
+    let header = values.len() as u16 | HAS_NULLS | HAS_PACKED;
+    out.extend_from_slice(&header.to_le_bytes());
+    let bitmap = values.len().div_ceil(8);
+    out.resize(out.len() + 2 * bitmap, 0);
+    for (at, (shape, value)) in shapes.iter().zip(values).enumerate() {
+        let (bit, byte) = (1 << (at % 8), start + HEADER_BYTES + at / 8);
+        match value {
+            Stored::Plain(Datum::Null) => out[byte] |= bit,
+            Stored::Plain(value) => stored::put(shape.kind, *value, out)?,
+            Stored::Packed(bytes) => {
+                out[byte + bitmap] |= bit;
+                stored::put_length(bytes.len(), out);
+                out.extend_from_slice(bytes);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has a row packed values? Of bytes that are no row: no.
+#[inline]
+pub fn has_packed(row: &[u8]) -> bool {
+    row.get(1).is_some_and(|byte| byte & (HAS_PACKED >> 8) as u8 != 0)
+}
+
+/// Appends a row of these values to `out`, if it has no more bytes than `limit`. False if it has: what was appended is not the row then.
+#[inline]
+pub fn encode_short(shapes: &[Shape], values: &[Datum<'_>], limit: usize, out: &mut Vec<u8>) -> Result<bool> {
+    // Long values are not copied only to find that out.
+    if values.iter().any(|value| matches!(value, Datum::Bytes(bytes) if bytes.len() > limit)) {
+        return Ok(false);
+    }
+    let start = out.len();
+    encode(shapes, values, out)?;
+    Ok(out.len() - start <= limit)
+}
+
 /// Appends a row of these values to `out`.
 pub fn encode(shapes: &[Shape], values: &[Datum<'_>], out: &mut Vec<u8>) -> Result<()> {
     assert_eq!(shapes.len(), values.len(), "a row has a value for each column");
@@ -88,12 +145,20 @@ fn damaged() -> Error {
     Error::corruption("a stored row is damaged")
 }
 
+/// What a reader hears who does not expect a packed value.
+#[cold]
+fn packed() -> Error {
+    Error::statement(sqlstate::INTERNAL_ERROR, "a packed value is read as if it were none")
+}
+
 /// A stored row whose header has been read.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     bytes: &'a [u8],
     count: usize,
     nulls: Option<&'a [u8]>,
+    /// The bitmap of packed values; empty if there are none.
+    packed: &'a [u8],
     /// Where the values begin.
     start: usize,
 }
@@ -107,17 +172,51 @@ impl<'a> Row<'a> {
         };
         let header = u16::from_le_bytes(*header);
         let count = usize::from(header & COUNT_MASK);
-        if header & !(HAS_NULLS | COUNT_MASK) != 0 || count > COLUMNS_MAX {
+        if header & !(HAS_NULLS | HAS_PACKED | COUNT_MASK) != 0 || count > COLUMNS_MAX {
             return Err(damaged());
         }
-        if header & HAS_NULLS == 0 {
-            return Ok(Row { bytes, count, nulls: None, start: HEADER_BYTES });
+        match header & (HAS_NULLS | HAS_PACKED) {
+            0 => return Ok(Row { bytes, count, nulls: None, packed: &[], start: HEADER_BYTES }),
+            HAS_NULLS => {}
+            HAS_PACKED => return Err(damaged()),
+            _ => return Row::with_packed(bytes, count),
         }
         let start = HEADER_BYTES + count.div_ceil(8);
         match bytes.get(HEADER_BYTES..start) {
-            Some(nulls) => Ok(Row { bytes, count, nulls: Some(nulls), start }),
+            Some(nulls) => Ok(Row { bytes, count, nulls: Some(nulls), packed: &[], start }),
             None => Err(damaged()),
         }
+    }
+
+    #[cold]
+    fn with_packed(bytes: &'a [u8], count: usize) -> Result<Row<'a>> {
+        let bitmap = count.div_ceil(8);
+        let start = HEADER_BYTES + 2 * bitmap;
+        match bytes.get(HEADER_BYTES..start) {
+            Some(both) => Ok(Row { bytes, count, nulls: Some(&both[..bitmap]), packed: &both[bitmap..], start }),
+            None => Err(damaged()),
+        }
+    }
+
+    /// Are there packed values?
+    #[inline]
+    pub fn has_packed(&self) -> bool {
+        !self.packed.is_empty()
+    }
+
+    /// Is the column's value packed?
+    #[inline]
+    pub fn is_packed(&self, column: usize) -> bool {
+        self.packed.get(column / 8).is_some_and(|byte| byte >> (column % 8) & 1 == 1)
+    }
+
+    /// What the row has for a column; null if the row is older than the column.
+    pub fn stored(&self, shapes: &[Shape], column: usize) -> Result<Stored<'a>> {
+        if column >= self.count || self.is_null(column) || !self.is_packed(column) {
+            return self.get(shapes, column).map(Stored::Plain);
+        }
+        let (length, start) = stored::length_at(self.bytes, self.find(shapes, column)?)?;
+        self.bytes.get(start..start + length).map(Stored::Packed).ok_or_else(damaged)
     }
 
     /// How many columns the row was made with.
@@ -140,6 +239,7 @@ impl<'a> Row<'a> {
         let shape = shapes[column];
         let at = match self.nulls {
             None if shape.place != NO_PLACE => usize::from(shape.place),
+            _ if self.is_packed(column) => return Err(packed()),
             _ => self.find(shapes, column)?,
         };
         stored::get(shape.kind, self.bytes, at).map(|(value, _)| value)
@@ -171,6 +271,9 @@ impl<'a> Row<'a> {
     pub fn decode(&self, shapes: &[Shape], out: &mut [Datum<'a>]) -> Result<usize> {
         let wanted = out.len().min(shapes.len());
         let present = wanted.min(self.count);
+        if self.has_packed() && (0..present).any(|column| self.is_packed(column)) {
+            return Err(packed());
+        }
         let mut at = self.start;
         for (column, (value, shape)) in out[..present].iter_mut().zip(shapes).enumerate() {
             *value = if self.is_null(column) {
@@ -186,7 +289,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Checks a whole row: that it has no more columns than the table, that each value is one, that nothing follows.
+/// Checks a whole row, but for values that are elsewhere: that it has no more columns than the table, that each value is one, that nothing follows.
 pub fn check(shapes: &[Shape], bytes: &[u8]) -> Result<()> {
     let row = Row::new(bytes)?;
     if row.count > shapes.len() {
@@ -194,11 +297,19 @@ pub fn check(shapes: &[Shape], bytes: &[u8]) -> Result<()> {
     }
     let mut at = row.start;
     for (column, shape) in shapes[..row.count].iter().enumerate() {
-        if !row.is_null(column) {
-            let (value, end) = stored::get(shape.kind, bytes, at)?;
-            stored::check(shape.kind, value)?;
-            at = end;
+        if row.is_null(column) {
+            continue;
         }
+        if row.is_packed(column) {
+            let (length, start) = stored::length_at(bytes, at)?;
+            let packed = bytes.get(start..start + length).filter(|_| stored::width(shape.kind).is_none());
+            crate::large::check(shape.kind, packed.ok_or_else(damaged)?)?;
+            at = start + length;
+            continue;
+        }
+        let (value, end) = stored::get(shape.kind, bytes, at)?;
+        stored::check(shape.kind, value)?;
+        at = end;
     }
     match at == bytes.len() {
         true => Ok(()),

@@ -71,7 +71,8 @@ fn work(conn: &mut SimConn, me: i64, rounds: u32, is_made: &Cell<bool>) {
     wire.leave(true);
 }
 
-fn insist(wire: &mut Wire<'_>, sql: &str, also: &str) {
+/// Makes something, again and again until it is there.
+pub(super) fn insist(wire: &mut Wire<'_>, sql: &str, also: &str) {
     loop {
         match wire.simple(sql) {
             Ok(reply) if reply.code().is_none_or(|code| code == also) => return,
@@ -83,7 +84,7 @@ fn insist(wire: &mut Wire<'_>, sql: &str, also: &str) {
 }
 
 /// An answer that is no error that is nobody's mistake.
-fn tried(wire: &mut Wire<'_>, sql: &str, parameters: &[String]) -> Result<Option<Reply>, Lost> {
+pub(super) fn tried(wire: &mut Wire<'_>, sql: &str, parameters: &[String]) -> Result<Option<Reply>, Lost> {
     let how = wire.pick(&How::ALL);
     let reply = wire.run(how, sql, parameters)?;
     match reply.code() {

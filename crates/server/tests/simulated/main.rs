@@ -8,6 +8,7 @@
 //! | [`bank`] | a load like TPC-B |
 //! | [`keys`] | a load of random statements on keys, and tables that come and go |
 //! | [`bulk`] | a load of many rows at a time, in a table that grows and is cut off |
+//! | [`large`] | a load of values that do not fit their rows |
 //! | [`replay`] | a seed does the same in two processes |
 //!
 //! `SIM_SEEDS=17,18 cargo test -p server --test simulated NAME` walks those seeds and tells what each did, and
@@ -16,6 +17,7 @@
 mod bank;
 mod bulk;
 mod keys;
+mod large;
 mod replay;
 mod run;
 mod wire;
@@ -174,4 +176,19 @@ fn bulk_kills() {
 #[test]
 fn bulk_everything() {
     walk("bulk_everything", 155..180, |seed| bulk::run(seed, options(seed, Trouble::All), 25));
+}
+
+#[test]
+fn large_kills() {
+    walk("large_kills", 0..20, |seed| large::run(seed, options(seed, Trouble::Kills), 25));
+}
+
+#[test]
+fn large_power_cuts() {
+    walk("large_power_cuts", 0..25, |seed| large::run(seed, options(seed, Trouble::Cuts), 25));
+}
+
+#[test]
+fn large_everything() {
+    walk("large_everything", 0..20, |seed| large::run(seed, options(seed, Trouble::All), 25));
 }

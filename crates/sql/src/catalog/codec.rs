@@ -12,8 +12,8 @@
 //! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 
 use super::definition::{
-    Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, Referrer,
-    RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
+    Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, PiecesDef,
+    Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
 };
 use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
@@ -389,6 +389,11 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
     if let Some(view) = &table.view {
         view_image(&mut writer, view);
     }
+    writer.bool(table.pieces.is_some());
+    if let Some(pieces) = table.pieces {
+        writer.u32(pieces.oid.0);
+        writer.u32(pieces.storage.0);
+    }
     writer.0
 }
 
@@ -587,6 +592,7 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
             Ok(ColumnDef { name, ty, not_null, default, uses, generated, identity, dropped: parser.bool()? })
         })?,
         indexes: parser.list(index)?,
+        pieces: None,
         constraints: parser.list(constraint)?,
         referenced_by: parser.list(|parser| Ok(Referrer { table: parser.oid()?, constraint: parser.oid()? }))?,
         options: parser.options()?,
@@ -596,6 +602,9 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
         sequence: if parser.bool()? { Some(sequence(&mut parser)?) } else { None },
         view: if parser.bool()? { Some(view(&mut parser)?) } else { None },
     };
+    if parser.bool()? {
+        table.pieces = Some(PiecesDef { oid: parser.oid()?, storage: RelId(parser.u32()?) });
+    }
     if table.view.is_some() != (table.kind == RelationKind::View) {
         return Err(damaged());
     }
@@ -780,6 +789,7 @@ mod tests {
                 since: Xid(77),
                 usable: true,
             }],
+            pieces: Some(PiecesDef { oid: Oid(16_407), storage: RelId(16_408) }),
             constraints: vec![
                 ConstraintDef {
                     oid: Oid(16_404),

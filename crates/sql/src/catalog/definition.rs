@@ -9,7 +9,7 @@
 
 use super::view::ViewDef;
 use crate::lexer::{Lexer, TokenKind};
-use crate::types::{Oid, Type};
+use crate::types::{Kind, Oid, Type, stored, table, typmod};
 use base::{RelId, Xid};
 
 /// What kind of relation a definition is of.
@@ -54,6 +54,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Its indexes.
     pub indexes: Vec<IndexDef>,
+    /// Where its large values are.
+    pub pieces: Option<PiecesDef>,
     /// Its constraints, but for `NOT NULL`.
     pub constraints: Vec<ConstraintDef>,
     /// Foreign keys of other tables that refer to this one.
@@ -68,6 +70,15 @@ pub struct TableDef {
     pub view: Option<ViewDef>,
     /// How many times the definition was changed; plans made from an older one are not used any more.
     pub version: u64,
+}
+
+/// The relation that has a table's large values, in pieces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PiecesDef {
+    /// Its number.
+    pub oid: Oid,
+    /// Where they are.
+    pub storage: RelId,
 }
 
 /// What `COMMENT` says of something.
@@ -457,6 +468,26 @@ impl TableDef {
     /// Are there columns whose values are computed?
     pub fn has_generated(&self) -> bool {
         self.columns.iter().any(|column| column.generated)
+    }
+
+    /// May a row of it be so long that its values have to be kept elsewhere?
+    pub fn may_be_long(&self) -> bool {
+        let mut size = 0_usize;
+        for column in self.columns.iter().filter(|column| !column.dropped) {
+            let kind = table::kind(column.ty.oid);
+            size += match (stored::width(kind), kind) {
+                (Some(width), _) => width,
+                (None, Kind::Name) => 64,
+                // A number has as many digits as the upper half of its modifier says, and two fit a byte.
+                (None, Kind::Numeric) if column.ty.typmod >= 0 => (column.ty.typmod >> 16) as usize,
+                (None, Kind::Text | Kind::Bpchar) => match typmod::length_limit(column.ty.typmod) {
+                    Some(characters) => characters.saturating_mul(4),
+                    None => return true,
+                },
+                (None, _) => return true,
+            };
+        }
+        size > crate::large::ROW_TARGET
     }
 
     /// What it is, as messages say it.

@@ -109,6 +109,7 @@ impl Catalogs {
             owner: schema::BOOTSTRAP_ROLE,
             columns,
             indexes: Vec::new(),
+            pieces: None,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options: Vec::new(),
@@ -439,8 +440,16 @@ impl<'c> Catalog<'c> {
             return Some(self.shown_name(&table));
         }
         let tables = self.tables().ok()?;
-        tables.iter().find_map(|table| table.index(oid).map(|index| quoted_identifier(&index.name)))
+        tables.iter().find_map(|table| match table.pieces {
+            Some(pieces) if pieces.oid == oid => Some(format!("pg_toast.{}", pieces_name(table.oid))),
+            _ => table.index(oid).map(|index| quoted_identifier(&index.name)),
+        })
     }
+}
+
+/// The name of the relation that has a table's large values.
+pub(crate) fn pieces_name(table: Oid) -> String {
+    format!("pg_toast_{}", table.0)
 }
 
 /// The number of the schema of that name.

@@ -10,6 +10,8 @@ pub const PG_CATALOG: Oid = Oid(11);
 pub const PUBLIC: Oid = Oid(2200);
 /// `information_schema`
 pub const INFORMATION_SCHEMA: Oid = Oid(13_000);
+/// `pg_toast`: where the relations of large values are.
+pub const PG_TOAST: Oid = Oid(99);
 /// `gearbox`: what the server shows of itself.
 pub const GEARBOX: Oid = Oid(9_000);
 
@@ -21,8 +23,13 @@ pub const DATABASE: Oid = Oid(5);
 pub const FIRST_USER_OID: u32 = 16_384;
 
 /// The schemas that are there from the beginning.
-pub const BUILTIN: [(Oid, &str); 4] =
-    [(PG_CATALOG, "pg_catalog"), (PUBLIC, "public"), (INFORMATION_SCHEMA, "information_schema"), (GEARBOX, "gearbox")];
+pub const BUILTIN: [(Oid, &str); 5] = [
+    (PG_CATALOG, "pg_catalog"),
+    (PUBLIC, "public"),
+    (INFORMATION_SCHEMA, "information_schema"),
+    (GEARBOX, "gearbox"),
+    (PG_TOAST, "pg_toast"),
+];
 
 /// A schema.
 #[derive(Clone, PartialEq, Eq, Debug)]

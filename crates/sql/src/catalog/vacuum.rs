@@ -16,7 +16,8 @@ fn known(table: &TableDef, rows: Option<u64>) -> Option<Table> {
         return None;
     }
     let indexes = table.indexes.iter().map(|index| index.storage).collect();
-    Some(Table { oid: table.oid.0, heap, indexes, rows })
+    let pieces = table.pieces.map(|pieces| pieces.storage);
+    Some(Table { oid: table.oid.0, heap, indexes, pieces, rows })
 }
 
 impl Database {
@@ -34,7 +35,7 @@ impl Catalog for Database {
         let users = definitions
             .tables()
             .filter_map(|table| known(table, definitions.statistics(table.oid).map(|statistics| statistics.rows)));
-        let own = Table { oid: CATALOG_OID.0, heap: CATALOG, indexes: Vec::new(), rows: None };
+        let own = Table { oid: CATALOG_OID.0, heap: CATALOG, indexes: Vec::new(), pieces: None, rows: None };
         Ok(users.chain([own]).collect())
     }
 

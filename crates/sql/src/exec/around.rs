@@ -107,10 +107,11 @@ impl Around<'_> {
         let bytes = |rel| relations.blocks(rel).map(|blocks| i64::from(blocks) * PAGE_SIZE as i64);
         let catalog = self.catalog.get()?;
         let definitions = &catalog.definitions;
-        let index = || definitions.tables().find_map(|table| table.index(oid));
+        let index = || definitions.tables().find_map(|table| table.index(oid).map(|index| index.storage));
+        let pieces = || definitions.tables().filter_map(|table| table.pieces).find(|pieces| pieces.oid == oid);
         let Some(table) = definitions.table(oid) else {
-            return match index() {
-                Some(index) if op != Op::IndexesSize => bytes(index.storage).map(Datum::Int),
+            return match index().or_else(|| pieces().map(|pieces| pieces.storage)) {
+                Some(storage) if op != Op::IndexesSize => bytes(storage).map(Datum::Int),
                 Some(_) => Ok(Datum::Int(0)),
                 None if catalog.table_by_oid(oid)?.is_some() => Ok(Datum::Int(0)),
                 None => Ok(Datum::Null),
@@ -124,9 +125,11 @@ impl Around<'_> {
         for index in &table.indexes {
             indexes += bytes(index.storage)?;
         }
+        let pieces = table.pieces.map_or(Ok(0), |pieces| bytes(pieces.storage))?;
         Ok(Datum::Int(match op {
             Op::IndexesSize => indexes,
-            Op::TotalRelationSize => rows + indexes,
+            Op::TotalRelationSize => rows + pieces + indexes,
+            Op::TableSize => rows + pieces,
             _ => rows,
         }))
     }

@@ -126,7 +126,8 @@ impl Exec<'_> {
         let snapshot = tables.after();
         let (isolation, deadline) = (tables.isolation, tables.deadline());
         let mut writer = Writer { snapshot: &snapshot, isolation, pairs: &mut *tables.pairs, deadline };
-        target.heap.delete(&mut writer, tid).map(drop)
+        target.heap.delete(&mut writer, tid)?;
+        self.end_pieces(target, tid)
     }
 
     /// Does what the clause says with the row that is there.
@@ -191,7 +192,7 @@ impl Exec<'_> {
         let target = state.target.clone();
         let columns = bytes.list(At(conflict.existing));
         let (memory, registers) = (&mut self.memory, &mut self.registers);
-        load_row(memory, registers, state.record.row_buffer, columns, &target.shapes, row)?;
+        load_row(target.heap.relations(), memory, registers, (state.record.row_buffer, columns, &target.shapes), row)?;
         for [column, register] in bytes.list(At(conflict.excluded)).groups::<2>() {
             self.registers[register as usize] = state.new[column as usize];
         }
@@ -219,11 +220,13 @@ impl Exec<'_> {
             !exec.same(target.kind(column), old[at], new[at])
         };
         let changes = target.changes(conflict.assigned, |column| changed(self, column));
-        super::target::encode_row(&self.memory, &target.shapes, &new, &mut self.row_bytes)?;
+        let pieces = self.make_row(&target, &new, Some(tid))?;
         let Some(tables) = &mut self.tables else { return Err(no_tables()) };
         let (isolation, deadline) = (tables.isolation, tables.deadline());
         let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
-        match target.heap.update(&mut writer, tid, &self.row_bytes, changes)? {
+        let outcome = target.heap.update(&mut writer, tid, &self.row_bytes, changes)?;
+        self.row_is_in(pieces, matches!(outcome, Outcome::Done { .. }))?;
+        match outcome {
             Outcome::Done { tid, hot } => {
                 if !hot && let Some(duplicate) = self.enter_row(&target, &new, tid)? {
                     return Err(self.duplicate_key(&target, duplicate.index, &new));

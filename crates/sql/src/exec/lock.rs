@@ -71,7 +71,8 @@ impl Exec<'_> {
             Outcome::Changed { tid, row } => {
                 let shapes = shapes_of(bytes.list(At(lock.kinds)));
                 let columns = bytes.list(At(lock.columns));
-                load_row(&mut self.memory, &mut self.registers, lock.buffer, columns, &shapes, &row)?;
+                let (memory, registers) = (&mut self.memory, &mut self.registers);
+                load_row(heap.relations(), memory, registers, (lock.buffer, columns, &shapes), &row)?;
                 self.registers[register] = tid_value(tid);
                 Ok(Locked::Changed)
             }

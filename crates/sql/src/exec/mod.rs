@@ -18,6 +18,7 @@
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
+//! | `packed` | rows with large values |
 //!
 //! Rules
 //! 1. A row is what the registers hold, until the node is asked for the next one.
@@ -34,6 +35,7 @@ pub mod eval;
 pub mod join;
 pub mod lock;
 pub mod modify;
+mod packed;
 mod privilege;
 pub mod recursive;
 pub mod reference;

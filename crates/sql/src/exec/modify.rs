@@ -16,7 +16,7 @@
 //!    statements in `WITH` have been executed ([`super::reference`], [`super::recursive`]).
 
 use super::stored::{load_row, no_tables, tid_of, tid_value};
-use super::target::{Target, encode_row};
+use super::target::Target;
 use super::value::Value;
 use super::{Exec, State};
 use crate::plan::blob::At;
@@ -142,6 +142,7 @@ impl Exec<'_> {
             match state.target.heap.delete(&mut tables.writer(), tid)? {
                 Outcome::Done { .. } => {
                     let target = state.target.clone();
+                    self.end_pieces(&target, tid)?;
                     self.note_gone(&target, |exec, column| exec.old_value(state, column))?;
                     return Ok(true);
                 }
@@ -164,9 +165,10 @@ impl Exec<'_> {
         values: &[Value],
         changes: Changes,
     ) -> Result<Outcome> {
-        encode_row(&self.memory, &target.shapes, values, &mut self.row_bytes)?;
+        let pieces = self.make_row(target, values, Some(tid))?;
         let Some(tables) = &mut self.tables else { return Err(no_tables()) };
         let outcome = target.heap.update(&mut tables.writer(), tid, &self.row_bytes, changes)?;
+        self.row_is_in(pieces, matches!(outcome, Outcome::Done { .. }))?;
         if let Outcome::Done { tid, hot: false } = outcome
             && let Some(duplicate) = self.enter_row(target, values, tid)?
         {
@@ -197,8 +199,9 @@ impl Exec<'_> {
     /// Puts the newest version of a row in the place of the one that was found; true if the condition holds for it.
     fn holds_again(&mut self, state: &ModifyState, tid: Tid, row: &[u8]) -> Result<bool> {
         let columns = self.plan.bytes.list(At(state.record.existing));
+        let relations = state.target.heap.relations();
         let (memory, registers) = (&mut self.memory, &mut self.registers);
-        load_row(memory, registers, state.record.row_buffer, columns, &state.target.shapes, row)?;
+        load_row(relations, memory, registers, (state.record.row_buffer, columns, &state.target.shapes), row)?;
         self.registers[state.record.row_register as usize] = tid_value(tid);
         self.holds(state.record.recheck)
     }

@@ -18,6 +18,7 @@ use super::stored::{no_tables, shapes_of};
 use super::target::{Target, encode_key, index_columns};
 use super::value::Value;
 use crate::key::{self, KeyColumn};
+use crate::large;
 use crate::plan::blob::{At, get_value, put_value};
 use crate::plan::record::ReferenceRecord;
 use crate::row::{self, Row};
@@ -80,9 +81,11 @@ struct Other {
 }
 
 impl Other {
-    /// The key of a row, if it has the same values.
+    /// The key of a row, if it has the same values. Nothing is latched.
     fn matches(&self, row: &[u8], key: &[Datum<'_>]) -> Result<bool> {
-        let row = Row::new(row)?;
+        let is_key = |column: usize| self.columns.iter().any(|known| usize::from(*known) == column);
+        let row = large::unpacked(self.heap.relations(), &self.shapes, row, is_key)?;
+        let row = Row::new(&row)?;
         for ((&column, &kind), value) in self.columns.iter().zip(&self.kinds).zip(key) {
             let datum = row.get(&self.shapes, column.into())?;
             if datum.is_null() || !crate::types::compare::equal(kind, datum, *value) {
@@ -525,6 +528,7 @@ impl Exec<'_> {
             match target.heap.delete(&mut writer, tid)? {
                 Outcome::Done { .. } => {
                     let values = self.values_of(target, &row)?;
+                    self.end_pieces(target, tid)?;
                     return self.note_gone(target, |_, column| values[usize::from(column)]);
                 }
                 Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
@@ -561,12 +565,13 @@ impl Exec<'_> {
                 !exec.same(target.kind(column), old[at], new[at])
             };
             let changes = target.changes(assigned, |column| changed(self, column));
-            let mut bytes = Vec::new();
-            super::target::encode_row(&self.memory, &target.shapes, &new, &mut bytes)?;
+            let pieces = self.make_row(target, &new, Some(tid))?;
             let Some(tables) = &mut self.tables else { return Err(no_tables()) };
             let (isolation, deadline) = (tables.isolation, tables.deadline());
             let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
-            match target.heap.update(&mut writer, tid, &bytes, changes)? {
+            let outcome = target.heap.update(&mut writer, tid, &self.row_bytes, changes)?;
+            self.row_is_in(pieces, matches!(outcome, Outcome::Done { .. }))?;
+            match outcome {
                 Outcome::Done { tid, hot } => {
                     if !hot && let Some(duplicate) = self.enter_row(target, &new, tid)? {
                         return Err(self.duplicate_key(target, duplicate.index, &new));
@@ -584,8 +589,9 @@ impl Exec<'_> {
 
     /// The values of a stored row; their bytes stay as long as the execution.
     pub(super) fn values_of(&mut self, target: &Target, row: &[u8]) -> Result<Vec<Value>> {
+        let row = large::unpacked(target.heap.relations(), &target.shapes, row, |_| true)?;
         let mut datums = vec![Datum::Null; target.shapes.len()];
-        row::Row::new(row)?.decode(&target.shapes, &mut datums)?;
+        row::Row::new(&row)?.decode(&target.shapes, &mut datums)?;
         datums.into_iter().map(|datum| self.memory.to_parameters(datum)).collect()
     }
 }

@@ -7,13 +7,14 @@
 //! 3. An index finds what its conditions say exactly; nothing of them is tested again. Null is found by no condition.
 //! 4. Entries that lead to nothing are marked on the way ([`Fetched::Dead`]).
 
-use super::value::{Memory, Value};
+use super::value::{BUFFER_BYTES_MAX, Memory, Value};
 use super::{Exec, State};
 use crate::key::{self, KeyColumn};
+use crate::large;
 use crate::plan::blob::{At, List};
 use crate::plan::number;
 use crate::plan::record::{IndexScan, SeqScan};
-use crate::row::{self, Row, Shape};
+use crate::row::{self, Row, Shape, Stored};
 use crate::types::Datum;
 use base::{Error, RelId, Result, sqlstate};
 use smallvec::SmallVec;
@@ -21,6 +22,7 @@ use std::ops::Bound;
 use storage::btree::{Btree, Cursor, Direction, Matches};
 use storage::heap::{Batch, Fetched, Heap, Scan};
 use storage::page::Tid;
+use storage::relation::Relations;
 
 /// Flags of [`IndexScan`].
 const LOW_OUT: u32 = 1;
@@ -88,21 +90,49 @@ pub(super) fn no_tables() -> Error {
     Error::statement(sqlstate::INTERNAL_ERROR, "a statement that uses stored tables is executed without them")
 }
 
-/// Sets registers from a stored row; bytes are copied into a buffer, whose content before is given up.
+/// Sets registers from a stored row; bytes are copied into a buffer, whose content before is given up. Nothing is latched if the row has
+/// packed values.
 #[inline]
 pub(super) fn load_row(
+    relations: &'static Relations,
     memory: &mut Memory<'_>,
     registers: &mut [Value],
-    buffer: u32,
-    columns: List<'_>,
-    shapes: &[Shape],
+    (buffer, columns, shapes): (u32, List<'_>, &[Shape]),
     row: &[u8],
 ) -> Result<()> {
     memory.buffers[buffer as usize].clear();
     let row = Row::new(row)?;
+    if row.has_packed() {
+        return load_packed(relations, memory, registers, (buffer, columns, shapes), row);
+    }
     for [column, register] in columns.groups::<2>() {
         let datum = row.get(shapes, column as usize)?;
         registers[register as usize] = memory.to_buffer(buffer, datum)?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn load_packed(
+    relations: &'static Relations,
+    memory: &mut Memory<'_>,
+    registers: &mut [Value],
+    (buffer, columns, shapes): (u32, List<'_>, &[Shape]),
+    row: Row<'_>,
+) -> Result<()> {
+    for [column, register] in columns.groups::<2>() {
+        registers[register as usize] = match row.stored(shapes, column as usize)? {
+            Stored::Plain(datum) => memory.to_buffer(buffer, datum)?,
+            Stored::Packed(packed) => {
+                let bytes = &mut memory.buffers[buffer as usize];
+                let (start, length) = (bytes.len(), large::length(packed)?);
+                if start + length > BUFFER_BYTES_MAX {
+                    return Err(Error::out_of_memory("a statement's rows", length));
+                }
+                large::load(relations, packed, bytes)?;
+                Memory::part(buffer, start, length)
+            }
+        };
     }
     Ok(())
 }
@@ -155,7 +185,9 @@ impl Exec<'_> {
                 let (tid, row) = state.batch.row(state.at);
                 state.at += 1;
                 self.breath()?;
-                load_row(&mut self.memory, &mut self.registers, record.buffer, columns, &state.shapes, row)?;
+                let relations = state.heap.relations();
+                let (memory, registers) = (&mut self.memory, &mut self.registers);
+                load_row(relations, memory, registers, (record.buffer, columns, &state.shapes), row)?;
                 self.set(record.row_register, tid_value(tid));
                 self.set(record.table_register, Value::Int(record.table.into()));
                 if self.holds(record.filter)? {
@@ -222,10 +254,20 @@ impl Exec<'_> {
             };
             self.breath()?;
             let Some(tables) = &self.tables else { return Err(no_tables()) };
-            let (memory, registers, shapes) = (&mut self.memory, &mut self.registers, &state.shapes);
+            let (memory, registers) = (&mut self.memory, &mut self.registers);
+            let (relations, wanted) = (state.heap.relations(), (record.buffer, columns, &state.shapes[..]));
+            let mut aside = None;
             let fetched = state.heap.fetch(&tables.reader(), tid, |tid, row| {
-                load_row(memory, registers, record.buffer, columns, shapes, row).map(|()| tid)
+                if row::has_packed(row) {
+                    // Its values are looked for when the page is free again.
+                    aside = Some(row.to_vec());
+                    return Ok(tid);
+                }
+                load_row(relations, memory, registers, wanted, row).map(|()| tid)
             })?;
+            if let Some(row) = aside {
+                load_row(relations, memory, registers, wanted, &row)?;
+            }
             let tid = match fetched {
                 Fetched::Row(tid) => tid?,
                 Fetched::Invisible => continue,

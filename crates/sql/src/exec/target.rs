@@ -7,6 +7,7 @@
 use super::Exec;
 use super::value::{Memory, Value};
 use crate::key::{self, KeyColumn};
+use crate::large::ROW_TARGET;
 use crate::plan::blob::{At, Bytes, List};
 use crate::plan::number;
 use crate::plan::record::{IndexRecord, Modify, TableRecord};
@@ -15,7 +16,7 @@ use crate::types::{Datum, Kind, Oid};
 use base::{RelId, Result};
 use std::rc::Rc;
 use storage::btree::{Btree, Inserted, Unique};
-use storage::heap::{Changes, Heap};
+use storage::heap::{Changes, Heap, Pieces};
 use storage::page::Tid;
 use storage::relation::Relations;
 
@@ -28,6 +29,8 @@ pub(super) struct Target {
     pub(super) at: At,
     pub(super) record: TableRecord,
     pub(super) heap: Heap,
+    /// Where its large values are.
+    pub(super) pieces: Option<Pieces>,
     pub(super) shapes: row::Shapes,
     pub(super) indexes: Vec<Index>,
 }
@@ -115,8 +118,18 @@ impl Target {
             at,
             record,
             heap: relations.heap(RelId(record.storage)).with_fill_factor(record.fill),
+            pieces: (record.pieces != 0).then(|| relations.pieces(RelId(record.pieces))),
             shapes: super::stored::shapes_of(bytes.list(At(record.kinds))),
             indexes: indexes.collect(),
+        }
+    }
+
+    /// May a row of the table have a value in pieces?
+    #[inline]
+    pub(super) fn has_pieces(&self) -> Result<bool> {
+        match &self.pieces {
+            Some(pieces) => pieces.is_empty().map(|empty| !empty),
+            None => Ok(false),
         }
     }
 
@@ -139,18 +152,19 @@ impl Target {
     }
 }
 
-/// Makes a row's bytes of its values.
-pub(super) fn encode_row(memory: &Memory<'_>, shapes: &[Shape], values: &[Value], out: &mut Vec<u8>) -> Result<()> {
+/// Makes a row's bytes of its values; false if the row is long, and its bytes are not complete then.
+#[inline]
+pub(super) fn encode_row(memory: &Memory<'_>, shapes: &[Shape], values: &[Value], out: &mut Vec<u8>) -> Result<bool> {
     out.clear();
     if values.len() <= COLUMNS_SHORT {
         let mut short = [Datum::Null; COLUMNS_SHORT];
         for (datum, value) in short.iter_mut().zip(values) {
             *datum = memory.datum(*value);
         }
-        return row::encode(shapes, &short[..values.len()], out);
+        return row::encode_short(shapes, &short[..values.len()], ROW_TARGET, out);
     }
     let long: Vec<Datum<'_>> = values.iter().map(|value| memory.datum(*value)).collect();
-    row::encode(shapes, &long, out)
+    row::encode_short(shapes, &long, ROW_TARGET, out)
 }
 
 /// Makes the key that a row has in an index; false if a part of it is null.
@@ -183,7 +197,7 @@ impl Exec<'_> {
 
     /// Puts a row into a table's heap.
     pub(super) fn put_row(&mut self, target: &Target, values: &[Value]) -> Result<Tid> {
-        encode_row(&self.memory, &target.shapes, values, &mut self.row_bytes)?;
+        self.make_row(target, values, None)?;
         let Some(tables) = &self.tables else { return Err(super::stored::no_tables()) };
         target.heap.insert(tables.command(), &self.row_bytes)
     }

@@ -621,6 +621,8 @@ parts! {
         checks,
         /// The same: pairs of a column and the program of its default.
         defaults,
+        /// The storage of its pieces; zero if it has none.
+        pieces,
     }
     /// A table whose rows a query locks.
     LockRecord {

@@ -95,6 +95,7 @@ impl<A: Allocator + Copy> Session<A> {
                         required.push(made.name.clone());
                     }
                     draft.table.columns.push(made);
+                    self.add_pieces(env, &mut draft.table)?;
                     if let Some(sequence) = sequence {
                         let made = self.add_column_sequence(env, &mut draft.table, &mut draft.names, sequence)?;
                         draft.others.push(made);

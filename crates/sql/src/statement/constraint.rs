@@ -515,7 +515,7 @@ impl<A: Allocator + Copy> Session<A> {
                 Err(Error::statement(sqlstate::NOT_NULL_VIOLATION, message))
             }
         };
-        over_rows(env.stored()?.heap(rows), is_null, |_, _| Ok(()))
+        over_rows(env.stored()?.heap(rows), (&shapes, &[]), is_null, |_, _| Ok(()))
     }
 
     /// Every row of the table refers to one that is there. The locks of both tables keep writers out.
@@ -575,7 +575,8 @@ impl<A: Allocator + Copy> Session<A> {
         };
         let mut last = Vec::new();
         let arena = crate::types::Arena::new();
-        let checked = over_rows(relations.heap(rows), key_of, |key, _| {
+        let in_key: Vec<usize> = parts.iter().map(|part| part.0).collect();
+        let checked = over_rows(relations.heap(rows), (&shapes, &in_key), key_of, |key, _| {
             if key.is_empty() || last == key {
                 return Ok(());
             }

@@ -15,9 +15,10 @@ use crate::catalog::system;
 use crate::exec::Exec;
 use crate::exec::target::RowKey;
 use crate::key::{self, KeyColumn};
+use crate::large;
 use crate::parser::ast::{CreateIndex, ExprKind, Name, Path, SourceExpr, StorageOption};
 use crate::plan::Plan;
-use crate::row::{Row, Shapes, shapes};
+use crate::row::{self, Row, Shape, Shapes, shapes};
 use crate::session::run::Compiled;
 use crate::session::work::Work;
 use crate::session::{Environment, Output, Session, Tag};
@@ -97,20 +98,24 @@ fn key_columns(def: &TableDef, index: &IndexDef) -> Vec<KeyColumn> {
 }
 
 /// Goes over the rows of a table that live: `copy` takes what it wants of each under the page's latch, `each` is called for every
-/// one of them after that, with the place that indexes know.
+/// one of them after that, with the place that indexes know. Values of the columns that are named are whole when `copy` sees them.
 pub(crate) fn over_rows(
     heap: Heap,
+    (shapes, columns): (&[Shape], &[usize]),
     mut copy: impl FnMut(&[u8], &mut Vec<u8>) -> Result<()>,
     mut each: impl FnMut(&[u8], Tid) -> Result<()>,
 ) -> Result<()> {
     let mut scan = heap.scan()?;
     let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, Tid)>) = (Vec::new(), Vec::new());
+    let mut packed: Vec<(Tid, Vec<u8>)> = Vec::new();
     loop {
         bytes.clear();
         ends.clear();
         let mut failed = Ok(());
         let more = heap.visit_live(&mut scan, |root, row| {
-            if failed.is_ok() {
+            if row::has_packed(row) {
+                packed.push((root, row.to_vec()));
+            } else if failed.is_ok() {
                 failed = copy(row, &mut bytes);
                 ends.push((bytes.len(), root));
             }
@@ -120,6 +125,11 @@ pub(crate) fn over_rows(
         for &(end, root) in &ends {
             each(&bytes[start..end], root)?;
             start = end;
+        }
+        for (root, row) in packed.drain(..) {
+            bytes.clear();
+            copy(&large::unpacked(heap.relations(), shapes, &row, |column| columns.contains(&column))?, &mut bytes)?;
+            each(&bytes, root)?;
         }
         if !more {
             return Ok(());
@@ -275,7 +285,9 @@ impl<A: Allocator + Copy> Session<A> {
         let Rows::Stored(rows) = table.rows else { return Ok(()) };
         let mut maker = KeyMaker::new(table, index);
         let mut sorter = Sorter::new(relations, self.sort_memory(env));
-        over_rows(relations.heap(rows), |row, out| maker.key(row, out).map(drop), |key, root| sorter.push(key, root))?;
+        let in_key: Vec<usize> = index.key_columns().unwrap_or_default().into_iter().map(usize::from).collect();
+        let key_of = |row: &[u8], out: &mut Vec<u8>| maker.key(row, out).map(drop);
+        over_rows(relations.heap(rows), (&row_shapes(table), &in_key), key_of, |key, root| sorter.push(key, root))?;
         self.finish_index(env, table, index, sorter)
     }
 
@@ -362,7 +374,9 @@ impl<A: Allocator + Copy> Session<A> {
             out.extend_from_slice(row);
             Ok(())
         };
-        let pushed = over_rows(relations.heap(rows), copy, |row, root| {
+        // An expression may read any of them.
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        let pushed = over_rows(relations.heap(rows), (&row_shapes(table), &all), copy, |row, root| {
             key.clear();
             match exec.stored_key(index.oid, row, &mut key)? {
                 RowKey::None => Ok(()),
@@ -467,6 +481,9 @@ impl<A: Allocator + Copy> Session<A> {
         }
         for index in &table.indexes {
             relations.drop_at_commit(index.storage)?;
+        }
+        if let Some(pieces) = table.pieces {
+            relations.drop_at_commit(pieces.storage)?;
         }
         Ok(Change::drop_table(table.oid))
     }

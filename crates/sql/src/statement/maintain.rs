@@ -43,6 +43,9 @@ impl<A: Allocator + Copy> Session<A> {
                 let indexes: Vec<RelId> = table.indexes.iter().map(|index| index.storage).collect();
                 if let Rows::Stored(rows) = table.rows {
                     let report = self.vacuum_relation(env, oid, rows, &indexes)?;
+                    if let Some(pieces) = table.pieces {
+                        self.vacuum_relation(env, oid, pieces.storage, &[])?;
+                    }
                     if verbose {
                         report_to(&table.name, &report, out);
                     }

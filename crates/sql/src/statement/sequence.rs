@@ -282,6 +282,7 @@ impl<A: Allocator + Copy> Session<A> {
             owner: self.role(),
             columns: columns(),
             indexes: Vec::new(),
+            pieces: None,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options: Vec::new(),

@@ -6,7 +6,7 @@ use super::index::{check_tablespace, storage_options};
 use super::owner::Needs;
 use super::sequence::ColumnSequence;
 use crate::catalog::codec::{ObjectClass, schema_image};
-use crate::catalog::definition::{ColumnDef, ConstraintDef, ConstraintKind, RelationKind, Rows, TableDef};
+use crate::catalog::definition::{ColumnDef, ConstraintDef, ConstraintKind, PiecesDef, RelationKind, Rows, TableDef};
 use crate::catalog::privilege;
 use crate::catalog::schema::SchemaDef;
 use crate::catalog::{schema, split};
@@ -119,7 +119,7 @@ impl<A: Allocator + Copy> Session<A> {
         let rows = env.stored()?.create()?;
         let oid = self.new_oid(env)?;
         self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
-        Ok(TableDef {
+        let mut table = TableDef {
             oid,
             schema,
             name: name.to_owned(),
@@ -128,6 +128,7 @@ impl<A: Allocator + Copy> Session<A> {
             owner: self.role(),
             columns,
             indexes: Vec::new(),
+            pieces: None,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options,
@@ -135,7 +136,19 @@ impl<A: Allocator + Copy> Session<A> {
             sequence: None,
             view: None,
             version: 0,
-        })
+        };
+        self.add_pieces(env, &mut table)?;
+        Ok(table)
+    }
+
+    /// Gives a table a place for large values, if its rows may need one and it has none. The definition is the caller's to write.
+    pub(super) fn add_pieces(&mut self, env: &Environment<'_>, table: &mut TableDef) -> Result<()> {
+        if table.pieces.is_none() && matches!(table.rows, Rows::Stored(_)) && table.may_be_long() {
+            self.own_xid(env)?;
+            let storage = env.stored()?.create()?;
+            table.pieces = Some(PiecesDef { oid: self.new_oid(env)?, storage });
+        }
+        Ok(())
     }
 
     /// A column as it was written, without its constraints.
@@ -423,6 +436,10 @@ impl<A: Allocator + Copy> Session<A> {
                 relations.drop_at_commit(rows)?;
             }
             table.rows = Rows::Stored(relations.create()?);
+            if let Some(pieces) = &mut table.pieces {
+                relations.drop_at_commit(pieces.storage)?;
+                pieces.storage = relations.create()?;
+            }
             for index in &mut table.indexes {
                 relations.drop_at_commit(index.storage)?;
                 index.storage = relations.create()?;

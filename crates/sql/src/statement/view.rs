@@ -115,6 +115,7 @@ impl<A: Allocator + Copy> Session<A> {
                     owner: self.role(),
                     columns,
                     indexes: Vec::new(),
+                    pieces: None,
                     constraints: Vec::new(),
                     referenced_by: Vec::new(),
                     options,

@@ -85,6 +85,17 @@ impl Heap {
         Ok(self.sees(&page, heap, tid.slot, &version, reader).then(|| look(version.row())))
     }
 
+    /// Looks at the very version at a place, whoever sees it; none if there is none. For the version that the running transaction
+    /// has ended, or is about to.
+    ///
+    /// Errors: those of [`crate::Pool::pin`].
+    pub fn version_at<R>(&self, tid: Tid, look: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let pinned = self.relations.pool.pin(self.page_of(tid))?;
+        let page = pinned.read();
+        let Some(heap) = view(&page)? else { return Ok(None) };
+        Ok(heap.version(tid.slot).map(|version| look(version.row())))
+    }
+
     /// Whether the reader sees a version; notes in it what others need not find out again.
     #[inline]
     pub(super) fn sees(

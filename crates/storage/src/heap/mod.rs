@@ -43,6 +43,7 @@ pub mod fetch;
 pub mod insert;
 pub mod live;
 pub mod lock;
+pub mod pieces;
 pub mod prune;
 pub mod scan;
 pub mod sequence;
@@ -53,6 +54,7 @@ pub use claim::Outcome;
 pub use command::CommandPairs;
 pub use fetch::Fetched;
 pub use lock::RowWait;
+pub use pieces::{Pieces, ValuePlace};
 pub use scan::{Batch, Scan};
 pub use sequence::{Advance, SequenceState};
 pub use update::Changes;
@@ -136,6 +138,11 @@ impl Heap {
     /// Its storage.
     pub fn rel(&self) -> RelId {
         self.rel
+    }
+
+    /// The relations that it is one of.
+    pub fn relations(&self) -> &'static Relations {
+        self.relations
     }
 
     /// How many pages it has. Errors: `58P01`.

@@ -10,7 +10,7 @@ use super::table::{Options, Report};
 use crate::relation::Relations;
 use crate::txn::lock::{LockScope, LockWait};
 use crate::txn::{LockKey, LockMode};
-use base::{RelId, Result};
+use base::{RelId, Result, Xid};
 use kernel::clock::{self, Nanos};
 use kernel::session;
 use kernel::wait::{self, Event};
@@ -29,6 +29,8 @@ pub struct Table {
     pub heap: RelId,
     /// All of its indexes.
     pub indexes: Vec<RelId>,
+    /// Pieces of its large values ([`crate::heap::pieces`]).
+    pub pieces: Option<RelId>,
     /// How many rows it is thought to have, if anybody knows.
     pub rows: Option<u64>,
 }
@@ -78,9 +80,14 @@ impl Default for Settings {
 impl Relations {
     /// True if a table has so many dead versions that it should be vacuumed.
     pub fn is_due(&self, table: &Table, settings: &Settings) -> bool {
-        let Some(usage) = self.usage_of(table.heap) else { return false };
+        self.has_many_dead(table.heap, table.rows, settings)
+            || table.pieces.is_some_and(|pieces| self.has_many_dead(pieces, None, settings))
+    }
+
+    fn has_many_dead(&self, heap: RelId, rows: Option<u64>, settings: &Settings) -> bool {
+        let Some(usage) = self.usage_of(heap) else { return false };
         let known = usage.live_at_vacuum + usage.inserted.saturating_sub(usage.deleted);
-        let rows = table.rows.unwrap_or(known);
+        let rows = rows.unwrap_or(known);
         usage.dead as f64 > settings.threshold as f64 + settings.scale_factor * rows as f64
     }
 
@@ -125,12 +132,14 @@ impl Relations {
             }
         }
         self.transactions.truncate_map()?;
-        let heaps: Vec<RelId> = tables.iter().map(|table| table.heap).collect();
+        let heaps: Vec<RelId> = tables.iter().flat_map(|table| [Some(table.heap), table.pieces]).flatten().collect();
         self.purge_aborted(&heaps, known)?;
         if self.transactions.usage().map.bits >= ABORTED_SEGMENTS_MAX {
             let horizon = self.transactions.horizon_cached().xid;
             for table in &tables {
-                if !session::stopping() && self.clean_below(table.heap)?.0.saturating_add(segment()) < horizon.0 {
+                let pieces = table.pieces.map_or(Ok(Xid(u64::MAX)), |pieces| self.clean_below(pieces))?;
+                let clean_below = self.clean_below(table.heap)?.min(pieces);
+                if !session::stopping() && clean_below.0.saturating_add(segment()) < horizon.0 {
                     done += self.vacuum_one(catalog, table, settings)? as u32;
                 }
             }
@@ -151,7 +160,12 @@ impl Relations {
                 return Ok(None);
             }
             let options = Options { memory: settings.memory, rest_ns: settings.rest_ns, cut: Some(key) };
-            self.vacuum(table.heap, &table.indexes, options).map(Some)
+            let report = self.vacuum(table.heap, &table.indexes, options)?;
+            // After the rows: nothing depends on the order, but what an abort has left is noticed at rows first.
+            if let Some(pieces) = table.pieces {
+                self.vacuum(pieces, &[], options)?;
+            }
+            Ok(Some(report))
         });
         transactions.unlock(key, LockMode::ShareUpdateExclusive);
         let report = vacuumed?;

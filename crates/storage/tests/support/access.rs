@@ -110,7 +110,7 @@ impl Catalog for OneTable {
 }
 
 fn one_table(rels: &[RelId]) -> storage::vacuum::Table {
-    storage::vacuum::Table { oid: rels[0].0, heap: rels[0], indexes: rels[1..].to_vec(), rows: None }
+    storage::vacuum::Table { oid: rels[0].0, heap: rels[0], indexes: rels[1..].to_vec(), pieces: None, rows: None }
 }
 
 impl AccessService {

@@ -5,8 +5,8 @@ use crate::catalog::definition::{
 };
 use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
-use crate::catalog::schema::{BUILTIN, PG_CATALOG};
-use crate::catalog::{Catalog, Statistics};
+use crate::catalog::schema::{BUILTIN, PG_CATALOG, PG_TOAST};
+use crate::catalog::{Catalog, Statistics, pieces_name};
 use crate::types::{Datum, Oid, table};
 use base::Result;
 use base::settings::quoted_identifier;
@@ -35,6 +35,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 method: if stored { HEAP } else { Oid::NONE },
                 file: if has_file { def.oid } else { Oid::NONE },
                 has_index: !def.indexes.is_empty(),
+                pieces: def.pieces.map_or(Oid::NONE, |pieces| pieces.oid),
                 kind: def.kind as u8,
                 columns: def.columns.len() as i64,
                 checks: checks as i64,
@@ -45,6 +46,29 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 acl: context.catalog.definitions.shown_acl(Guard::relation(&def)),
             },
         );
+        if let Some(pieces) = def.pieces {
+            class(
+                rows,
+                &Class {
+                    oid: pieces.oid,
+                    name: &pieces_name(def.oid),
+                    schema: PG_TOAST,
+                    owner: def.owner,
+                    method: HEAP,
+                    file: pieces.oid,
+                    has_index: false,
+                    pieces: Oid::NONE,
+                    kind: b't',
+                    columns: 0,
+                    checks: 0,
+                    rules: false,
+                    triggers: false,
+                    options: &[],
+                    size: None,
+                    acl: None,
+                },
+            );
+        }
         for index in &def.indexes {
             let options: Vec<String> = index.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
             class(
@@ -57,6 +81,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                     method: BTREE,
                     file: index.oid,
                     has_index: false,
+                    pieces: Oid::NONE,
                     kind: b'i',
                     columns: (index.columns.len() + index.included.len()) as i64,
                     checks: 0,
@@ -80,6 +105,7 @@ struct Class<'a> {
     method: Oid,
     file: Oid,
     has_index: bool,
+    pieces: Oid,
     kind: u8,
     columns: i64,
     checks: i64,
@@ -106,7 +132,7 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
         .int(i64::from(class.size.map_or(0, |size| size.pages)))
         .float(class.size.map_or(-1.0, |size| size.rows as f64))
         .int(0)
-        .oid(Oid::NONE)
+        .oid(class.pieces)
         .bool(class.has_index)
         .bool(false)
         .char(b'p')
@@ -119,7 +145,7 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
         .bool(false)
         .bool(false)
         .bool(true)
-        .char(if matches!(class.kind, b'i' | b'v') { b'n' } else { b'd' })
+        .char(if matches!(class.kind, b'i' | b'v' | b't') { b'n' } else { b'd' })
         .bool(false)
         .oid(Oid::NONE)
         .int(0)

@@ -298,6 +298,7 @@ impl Encoder<'_> {
             row,
             checks: self.plan.list(&checks).0,
             defaults: self.plan.list(&defaults).0,
+            pieces: table.pieces.map_or(0, |pieces| pieces.storage.0),
         };
         for (index, word) in record.to_words().into_iter().enumerate() {
             self.plan.patch(At(at.0 + index as u32 * 4), word);

@@ -17,7 +17,7 @@ use crate::types::{Datum, Kind, Oid, compare, stored, table};
 use base::Result;
 
 /// Values that are longer are not kept.
-const WIDTH_MAX: usize = 1024;
+pub(super) const WIDTH_MAX: usize = 1024;
 
 /// A value that occurs several times: how often, and its first place among the sorted values.
 #[derive(Clone, Copy)]

@@ -16,14 +16,16 @@ use super::define::Change;
 use crate::catalog::codec::{ObjectClass, Statistics, statistics_image};
 use crate::catalog::column_statistics::{self, TableStatistics};
 use crate::catalog::definition::{Rows, TableDef};
+use crate::large;
 use crate::parser::ast::Path;
-use crate::row::{self, Row};
+use crate::row::{self, Row, Stored};
 use crate::session::{Environment, Output, Session, Tag};
-use crate::types::{Datum, Oid, table};
+use crate::types::{Arena, Datum, Oid, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::{MessageLevel, SettingId};
 use base::{Error, Result, sqlstate};
 use sample::Sample;
+use storage::relation::Relations;
 use storage::txn::LockMode;
 
 /// Rows that are sampled for each value that is kept.
@@ -62,7 +64,7 @@ impl<A: Allocator + Copy> Session<A> {
         let target = view.value(SettingId::DefaultStatisticsTarget).number().max(1) as usize;
         let memory = view.value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
         let sample = Sample::take(&env.stored()?.heap(rows), target * ROWS_PER_VALUE, memory)?;
-        let columns = columns_of(&table, &sample, target)?;
+        let columns = columns_of(env.stored()?, &table, &sample, target)?;
         let size = Statistics { rows: sample.table_rows as u64, pages: sample.pages };
         if verbose {
             let sampled = sample.rows().len();
@@ -105,13 +107,34 @@ fn differs(before: u64, now: u64) -> bool {
     before.max(now) >= 2 * before.min(now).max(1)
 }
 
-fn columns_of(def: &TableDef, sample: &Sample, target: usize) -> Result<TableStatistics> {
+fn columns_of(
+    relations: &'static Relations,
+    def: &TableDef,
+    sample: &Sample,
+    target: usize,
+) -> Result<TableStatistics> {
     let shapes = row::shapes(def.columns.iter().map(|column| table::kind(column.ty.oid)));
     let mut found = TableStatistics::default();
+    // Of a value that is too long to be compared nothing but that is known.
+    let wide = [0; compute::WIDTH_MAX + 1];
     for (number, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+        let arena = Arena::new();
         let mut values: Vec<Datum<'_>> = Vec::with_capacity(sample.rows().len());
         for (place, row) in sample.rows().enumerate() {
-            values.push(Row::new(row)?.get(&shapes, number)?);
+            values.push(match Row::new(row)?.stored(&shapes, number)? {
+                Stored::Plain(value) => value,
+                // The row may be gone by now, with its pieces.
+                Stored::Packed(packed)
+                    if large::is_elsewhere(packed) || large::length(packed)? > compute::WIDTH_MAX =>
+                {
+                    Datum::Bytes(&wide)
+                }
+                Stored::Packed(packed) => {
+                    let mut value = Vec::new();
+                    large::load(relations, packed, &mut value)?;
+                    Datum::Bytes(arena.copy(&value)?)
+                }
+            });
             if place % ROWS_BETWEEN == 0 {
                 crate::exec::breathe()?;
             }

@@ -19,6 +19,7 @@ use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::privilege::{INSERT, SELECT};
 use crate::exec::Exec;
 use crate::exec::access::Tables;
+use crate::large::{self, Place, ROW_TARGET};
 use crate::parser::ast::{Copy, Name};
 use crate::plan::Plan;
 use crate::row::{self, Shape};
@@ -134,7 +135,12 @@ impl<'l> Load<'l> {
                     .detail(format!("Failing row contains ({}).", show_values(values, &types, style)?)));
             }
         }
-        row::encode(&self.shapes, values, &mut self.bytes)?;
+        if !row::encode_short(&self.shapes, values, ROW_TARGET, &mut self.bytes)? {
+            self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+            let heap = self.table.pieces.map(|pieces| pieces.storage);
+            let place = Place { relations: tables.relations, heap, command: tables.command() };
+            large::pack(place, &self.shapes, values, None, &mut self.bytes)?;
+        }
         self.ends.push(self.bytes.len());
         match self.ends.len() >= BATCH_ROWS || self.bytes.len() >= BATCH_BYTES {
             true => self.put(tables, style),
@@ -155,6 +161,8 @@ impl<'l> Load<'l> {
         for target in &mut self.targets {
             for (row, tid) in rows.iter().zip(&self.tids) {
                 self.key.clear();
+                let in_key = |column: usize| target.columns.iter().any(|known| usize::from(*known) == column);
+                let row = &large::unpacked(tables.relations, &self.shapes, row, in_key)?;
                 let has_null = target.maker.key(row, &mut self.key)?;
                 let unique = if target.unique && (!has_null || target.nulls_equal) {
                     Unique::Check(&self.heap)
