@@ -329,15 +329,15 @@ fn keep_old<'v>(
 ) -> Result<()> {
     let row = Row::new(old)?;
     let mut value = Vec::new();
-    for column in 0..row.column_count().min(shapes.len()) {
+    for (column, item) in items.iter_mut().enumerate() {
         let Stored::Packed(packed) = row.stored(shapes, column)? else { continue };
-        if let Item::Plain(Datum::Bytes(new)) = items[column]
+        if let Item::Plain(Datum::Bytes(new)) = *item
             && new.len() == length(packed)?
         {
             value.clear();
             load(place.relations, packed, &mut value)?;
             if value == new {
-                items[column] = Item::Packed(Cow::Borrowed(packed));
+                *item = Item::Packed(Cow::Borrowed(packed));
                 continue;
             }
         }

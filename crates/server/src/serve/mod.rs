@@ -134,6 +134,9 @@ impl Service for Database {
     }
 
     fn run_background(&self, task: usize) {
+        if storage::TASKS[task] == "vacuum" {
+            self.sql.drop_left_temporary();
+        }
         self.relations.run_task(task, &self.sql, || self.vacuum_settings());
     }
 

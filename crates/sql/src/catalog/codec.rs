@@ -12,8 +12,8 @@
 //! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 
 use super::definition::{
-    Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, PiecesDef,
-    Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
+    Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, OnCommit,
+    Persistence, PiecesDef, Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
 };
 use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
@@ -389,6 +389,13 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
     if let Some(view) = &table.view {
         view_image(&mut writer, view);
     }
+    writer.u8(match table.persistence {
+        Persistence::Permanent => 0,
+        Persistence::Unlogged => b'u',
+        Persistence::Temporary(on_commit) => on_commit as u8,
+    });
+    writer.u32(table.clustered.unwrap_or(Oid::NONE).0);
+    writer.u64(table.since.0);
     writer.bool(table.pieces.is_some());
     if let Some(pieces) = table.pieces {
         writer.u32(pieces.oid.0);
@@ -498,6 +505,17 @@ fn view(parser: &mut Parser<'_>) -> Result<ViewDef> {
     })
 }
 
+fn persistence(byte: u8) -> Result<Persistence> {
+    Ok(match byte {
+        0 => Persistence::Permanent,
+        b'u' => Persistence::Unlogged,
+        b'p' => Persistence::Temporary(OnCommit::Preserve),
+        b'd' => Persistence::Temporary(OnCommit::Delete),
+        b'x' => Persistence::Temporary(OnCommit::Drop),
+        _ => return Err(damaged()),
+    })
+}
+
 fn kind(byte: u8) -> Result<RelationKind> {
     [RelationKind::Table, RelationKind::View, RelationKind::Sequence]
         .into_iter()
@@ -581,6 +599,7 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
         name: parser.text()?,
         kind: kind(parser.u8()?)?,
         rows: Rows::Stored(RelId(parser.u32()?)),
+        persistence: Persistence::Permanent,
         owner: parser.oid()?,
         columns: parser.list(|parser| {
             let name = parser.text()?;
@@ -597,11 +616,17 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
         referenced_by: parser.list(|parser| Ok(Referrer { table: parser.oid()?, constraint: parser.oid()? }))?,
         options: parser.options()?,
         version: parser.u64()?,
+        clustered: None,
+        since: Xid(0),
+        usable: true,
         comments: parser
             .list(|parser| Ok(Comment { of: parser.oid()?, column: parser.u16()?, text: parser.text()? }))?,
         sequence: if parser.bool()? { Some(sequence(&mut parser)?) } else { None },
         view: if parser.bool()? { Some(view(&mut parser)?) } else { None },
     };
+    table.persistence = persistence(parser.u8()?)?;
+    table.clustered = Some(parser.oid()?).filter(|oid| !oid.is_none());
+    table.since = Xid(parser.u64()?);
     if parser.bool()? {
         table.pieces = Some(PiecesDef { oid: parser.oid()?, storage: RelId(parser.u32()?) });
     }
@@ -790,6 +815,10 @@ mod tests {
                 usable: true,
             }],
             pieces: Some(PiecesDef { oid: Oid(16_407), storage: RelId(16_408) }),
+            persistence: Persistence::Temporary(OnCommit::Delete),
+            clustered: Some(Oid(16_402)),
+            since: Xid(99),
+            usable: true,
             constraints: vec![
                 ConstraintDef {
                     oid: Oid(16_404),

@@ -24,6 +24,45 @@ pub enum RelationKind {
     Sequence = b'S',
 }
 
+/// How long a relation stays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Persistence {
+    /// Until it is dropped.
+    Permanent,
+    /// The same; its rows may be lost in a crash, and are not.
+    Unlogged,
+    /// As long as the session that made it.
+    Temporary(OnCommit),
+}
+
+impl Persistence {
+    /// `relpersistence`
+    pub fn letter(self) -> u8 {
+        match self {
+            Persistence::Permanent => b'p',
+            Persistence::Unlogged => b'u',
+            Persistence::Temporary(_) => b't',
+        }
+    }
+
+    /// Is it a session's own?
+    pub fn is_temporary(self) -> bool {
+        matches!(self, Persistence::Temporary(_))
+    }
+}
+
+/// What becomes of a temporary table when a transaction commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum OnCommit {
+    /// Nothing.
+    Preserve = b'p',
+    /// Its rows go.
+    Delete = b'd',
+    /// It goes.
+    Drop = b'x',
+}
+
 /// Where a relation's rows are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rows {
@@ -48,6 +87,8 @@ pub struct TableDef {
     pub kind: RelationKind,
     /// Where its rows are.
     pub rows: Rows,
+    /// How long it stays.
+    pub persistence: Persistence,
     /// The role that owns it.
     pub owner: Oid,
     /// Its columns, dropped ones included.
@@ -62,6 +103,13 @@ pub struct TableDef {
     pub referenced_by: Vec<Referrer>,
     /// Storage options as they were written: `fillfactor=100`.
     pub options: Vec<(String, String)>,
+    /// The index in whose order its rows were put last.
+    pub clustered: Option<Oid>,
+    /// The transaction that has put its rows where they are, if that was not one of those that made them: who has an older snapshot
+    /// does not see them there.
+    pub since: Xid,
+    /// False for a statement whose snapshot is older than that.
+    pub usable: bool,
     /// What was said of it, its columns, indexes and constraints.
     pub comments: Vec<Comment>,
     /// What a sequence is.

@@ -34,13 +34,13 @@ pub mod view;
 use crate::parser::ast::{Path, TypeName};
 use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
 use base::settings::quoted_identifier;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, Xid, sqlstate};
 pub use codec::Statistics;
 use column_statistics::TableStatistics;
-use definition::{Action, ColumnDef, ConstraintKind, RelationKind, Rows, TableDef};
+use definition::{Action, ColumnDef, ConstraintKind, Persistence, RelationKind, Rows, TableDef};
 pub use provider::{Provider, RowBuilder, RowSink, ViewColumn, ViewContext};
 use schema::SearchPath;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::Definitions;
 
@@ -106,6 +106,7 @@ impl Catalogs {
             name: name.to_owned(),
             kind,
             rows: Rows::Made(index as u32),
+            persistence: Persistence::Permanent,
             owner: schema::BOOTSTRAP_ROLE,
             columns,
             indexes: Vec::new(),
@@ -113,6 +114,9 @@ impl Catalogs {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options: Vec::new(),
+            clustered: None,
+            since: Xid(0),
+            usable: true,
             comments: Vec::new(),
             sequence: None,
             view: None,
@@ -143,14 +147,17 @@ pub struct Catalog<'c> {
 impl<'c> Catalog<'c> {
     /// The catalog for a session with this setting of `search_path`.
     pub fn new(catalogs: &'c Catalogs, definitions: Arc<Definitions>, search_path: &str, user: &str) -> Catalog<'c> {
-        let path = SearchPath::new(search_path, user, |name| schema_in(&definitions, name));
+        let path = SearchPath::new(search_path, user, None, |name| schema_in(&definitions, name));
         Catalog { catalogs, definitions, path }
     }
 
     /// Every schema: number and name.
     pub fn schemas(&self) -> Vec<(Oid, String)> {
         let builtin = schema::BUILTIN.iter().map(|(oid, name)| (*oid, (*name).to_owned()));
-        builtin.chain(self.definitions.schemas().map(|(oid, name)| (oid, name.to_owned()))).collect()
+        let made = self.definitions.schemas().map(|(oid, name)| (oid, name.to_owned()));
+        let temporary: BTreeSet<Oid> = self.definitions.tables().map(|table| table.schema).collect();
+        let temporary = temporary.into_iter().filter_map(|oid| Some((oid, schema::temporary_name(oid)?)));
+        builtin.chain(made).chain(temporary).collect()
     }
 
     /// The role that owns a schema.
@@ -160,6 +167,9 @@ impl<'c> Catalog<'c> {
 
     /// The schema of that name.
     pub fn schema(&self, name: &str) -> Option<Oid> {
+        if name == schema::OWN_TEMPORARY {
+            return self.path.temporary;
+        }
         schema_in(&self.definitions, name)
     }
 
@@ -167,7 +177,7 @@ impl<'c> Catalog<'c> {
     pub fn schema_name(&self, oid: Oid) -> Option<String> {
         let builtin = schema::BUILTIN.iter().find(|known| known.0 == oid).map(|known| known.1);
         let made = || self.definitions.schemas().find(|known| known.0 == oid).map(|known| known.1);
-        builtin.or_else(made).map(str::to_owned)
+        builtin.or_else(made).map(str::to_owned).or_else(|| schema::temporary_name(oid))
     }
 
     /// Every table and view.
@@ -226,6 +236,10 @@ impl<'c> Catalog<'c> {
     /// The table of that name in a schema.
     fn table_in(&self, schema: Oid, name: &str) -> Result<Option<Arc<TableDef>>> {
         if let Some(found) = self.definitions.table_named(schema, name) {
+            if !found.usable {
+                let message = format!("could not serialize access: the rows of \"{name}\" were put anew meanwhile");
+                return Err(Error::new(base::Kind::Retry, sqlstate::SERIALIZATION_FAILURE, message));
+            }
             return Ok(Some(found.clone()));
         }
         let found = self.catalogs.by_name.get(&(schema, name.to_owned()));
@@ -236,6 +250,7 @@ impl<'c> Catalog<'c> {
     pub fn check_usage(&self, schema: Oid) -> Result<()> {
         let role = self.path.role.get();
         if role == schema::BOOTSTRAP_ROLE
+            || self.path.temporary == Some(schema)
             || self.definitions.rights(role, self.definitions.schema_guard(schema), privilege::USAGE) != 0
         {
             return Ok(());
@@ -249,8 +264,15 @@ impl<'c> Catalog<'c> {
         if let Some(schema) = schema {
             return match self.schema(schema) {
                 Some(schema) => {
+                    let found = self.table_in(schema, name)?;
+                    if schema::is_temporary(schema) && self.path.temporary != Some(schema) {
+                        return match found {
+                            Some(_) => Err(Error::unsupported("cannot access temporary tables of other sessions")),
+                            None => Ok(None),
+                        };
+                    }
                     self.check_usage(schema)?;
-                    self.table_in(schema, name)
+                    Ok(found)
                 }
                 None => Ok(None),
             };
@@ -455,7 +477,7 @@ pub(crate) fn pieces_name(table: Oid) -> String {
 /// The number of the schema of that name.
 pub(crate) fn schema_in(definitions: &Definitions, name: &str) -> Option<Oid> {
     let builtin = schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0);
-    builtin.or_else(|| definitions.schema_named(name))
+    builtin.or_else(|| definitions.schema_named(name)).or_else(|| schema::temporary_named(name))
 }
 
 /// Schema and name of a path.

@@ -230,9 +230,9 @@ impl Catalog<'_> {
 
     /// The functions and procedures of a name, with a schema or without: those of the path's first schemas first.
     pub fn routines_named(&self, schema: Option<&str>, name: &str) -> Vec<Arc<RoutineDef>> {
-        let schemas = match schema {
+        let schemas: Vec<Oid> = match schema {
             Some(schema) => self.schema(schema).into_iter().collect(),
-            None => self.path.searched.clone(),
+            None => self.path.searched.iter().copied().filter(|schema| !super::schema::is_temporary(*schema)).collect(),
         };
         let mut found: Vec<Arc<RoutineDef>> = Vec::new();
         for schema in schemas {

@@ -55,6 +55,8 @@ kernel::shared! {
     /// A session's note that it is counted in `changing`.
     struct Note {
         changing: AtomicU32,
+        /// The session has made something temporary.
+        temporary: AtomicU32,
     }
 }
 
@@ -102,6 +104,16 @@ impl CatalogShared {
             self.words.version.fetch_add(u64::from(!kernel::fault::planted("sql.kept_definitions")), SeqCst);
             self.words.changing.fetch_sub(1, SeqCst);
         }
+    }
+
+    /// Has a session made something temporary?
+    pub(crate) fn has_temporary(&self, session: SessionId) -> bool {
+        self.notes[session.0 as usize].temporary.load(SeqCst) != 0
+    }
+
+    /// Notes that it has, before it does; or that nothing of it is left.
+    pub(crate) fn set_temporary(&self, session: SessionId, has: bool) {
+        self.notes[session.0 as usize].temporary.store(has.into(), SeqCst);
     }
 
     /// The definitions that are committed now.

@@ -14,10 +14,11 @@ use crate::types::op::Op;
 use crate::types::regex::Expressions;
 use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod};
 use base::settings::{check_readable, lookup};
-use base::{Error, Result, SessionId, sqlstate};
+use base::{Error, Result, SessionId, Xid, sqlstate};
 use std::cell::{Cell, RefCell};
 use storage::page::PAGE_SIZE;
 use storage::relation::Relations;
+use storage::txn::{FIRST_XID, Status};
 
 /// A call of `set_config`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -134,6 +135,37 @@ impl Around<'_> {
         }))
     }
 
+    /// Numbers of transactions, and what became of them.
+    fn transaction(&self, op: Op, args: &[Datum<'_>]) -> Result<Datum<'static>> {
+        let Some(relations) = self.relations else {
+            return Err(Error::unsupported("there are no transactions here"));
+        };
+        let transactions = relations.storage().transactions;
+        let number = |xid: Xid| Datum::Int(xid.0 as i64);
+        match op {
+            Op::CurrentXid => {
+                // It is held until the transaction ends, as a lock is.
+                self.locks.set(true);
+                let given = transactions.xid()?;
+                Ok(number(transactions.current_xid().unwrap_or(given)))
+            }
+            Op::CurrentXidIfAny => Ok(transactions.current_xid().map_or(Datum::Null, number)),
+            _ => {
+                let xid = Xid(args[0].int() as u64);
+                if xid >= transactions.next_xid() {
+                    let message = format!("transaction ID {} is in the future", xid.0);
+                    return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
+                }
+                Ok(match transactions.status(xid) {
+                    Status::Running => Datum::text("in progress"),
+                    Status::Committed(_) | Status::Ancient if xid >= FIRST_XID => Datum::text("committed"),
+                    Status::Committed(_) | Status::Ancient => Datum::Null,
+                    Status::Aborted => Datum::text("aborted"),
+                })
+            }
+        }
+    }
+
     /// The surroundings of an operation.
     #[inline]
     pub fn context<'a>(&'a self, arena: &'a Arena) -> EvalCtx<'a> {
@@ -180,6 +212,7 @@ impl Around<'_> {
                 uuid[8] = uuid[8] & 0x3F | 0x80;
                 Datum::Bytes(arena.copy(&uuid)?)
             }
+            Op::CurrentXid | Op::CurrentXidIfAny | Op::XactStatus => return self.transaction(op, args),
             Op::BackendPid => Datum::Int(self.number.into()),
             Op::CurrentSetting => {
                 let name = string(0);
@@ -293,7 +326,7 @@ impl Around<'_> {
             Op::SizePretty => return text(&pretty_size(args[0].int())),
             // There are no extended statistics and no triggers.
             Op::StatisticsColumns | Op::TriggerDefinition => Datum::Null,
-            Op::TempSchema => Datum::Int(0),
+            Op::TempSchema => Datum::Int(self.catalog.get()?.path.temporary.unwrap_or(Oid::NONE).0.into()),
             Op::Sleep => {
                 self.sleep(args[0].float())?;
                 Datum::Bytes(&[])

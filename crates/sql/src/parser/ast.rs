@@ -15,6 +15,7 @@
 mod alter;
 mod comment;
 mod copy;
+mod discard;
 mod index;
 mod table;
 mod view;
@@ -23,11 +24,13 @@ pub use super::routine::{
     AlterRoutine, CreateRoutine, DoBlock, Returns, RoutineAction, RoutineBody, RoutineKind, RoutineName,
     RoutineParameter,
 };
+pub use crate::statement::rewrite::ReindexKind;
 pub use alter::{AlterAction, AlterSequence, SequenceOptions};
 pub use comment::CommentOn;
 pub use copy::{Copy, CopyOption};
+pub use discard::DiscardKind;
 pub use index::{CreateIndex, IndexItem};
-pub use table::{CreateTable, Including, Like};
+pub use table::{CreateTable, Including, Like, SelectInto};
 pub use view::{CheckOption, CreateView};
 
 /// A name as it was written: folded, unquoted, cut to length.
@@ -807,6 +810,12 @@ pub enum Utility<'a> {
         /// The values; none for `DEFAULT`.
         values: Option<&'a [SetValue<'a>]>,
     },
+    /// `SELECT … INTO`
+    SelectInto(&'a SelectInto<'a>),
+    /// `REINDEX`: what is to be made anew, and its name.
+    Reindex(ReindexKind, Path<'a>),
+    /// `CLUSTER`: the table, or all that have an order; the index whose order it gets, or the one of the last time.
+    Cluster(Option<Path<'a>>, Option<Name<'a>>),
     /// `RESET name`; `None` for `RESET ALL`.
     Reset(Option<&'a str>),
     /// `SHOW name`; `None` for `SHOW ALL`.
@@ -1042,16 +1051,6 @@ pub enum TransactionMode {
     ReadOnly(bool),
     /// `DEFERRABLE`, `NOT DEFERRABLE`
     Deferrable(bool),
-}
-
-/// What `DISCARD` discards.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "each is the word of that name")]
-pub enum DiscardKind {
-    All,
-    Plans,
-    Sequences,
-    Temporary,
 }
 
 /// How far `FETCH` goes.

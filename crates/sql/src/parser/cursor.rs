@@ -6,7 +6,7 @@
 //! 2. `descend` is called wherever the grammar recurses. Deeper than [`DEPTH_MAX`] is `54001`: what comes after the parser
 //!    recurses over the tree, on a stack of known size.
 
-use super::ast::{Name, Path};
+use super::ast::{Name, Path, SelectInto};
 use crate::lexer::keywords::{self, Category, KeywordId};
 use crate::lexer::{Lexer, Token, TokenKind, error_near, literal};
 use base::{Error, Result, sqlstate};
@@ -64,6 +64,10 @@ pub(super) struct Parser<'t, 'a> {
     depth: u32,
     /// The height of the highest node since the query began.
     pub(super) tallest: u32,
+    /// Where the `SELECT` is that may have an `INTO`: the first one of a statement that is a query.
+    pub(super) into_at: Option<u32>,
+    /// The `INTO` that it has.
+    pub(super) into: Option<SelectInto<'a>>,
     pub(super) bump: &'a Bump,
 }
 
@@ -80,6 +84,8 @@ impl<'t, 'a> Parser<'t, 'a> {
             closes: Vec::new(),
             depth: 0,
             tallest: 0,
+            into_at: None,
+            into: None,
             bump,
         }
     }

@@ -7,6 +7,7 @@ use super::ast::{
 };
 use super::cursor::{Parser, kw};
 use super::role::OwnerStatement;
+use crate::catalog::definition::OnCommit;
 use crate::lexer::TokenKind;
 use base::{Error, Result, sqlstate};
 
@@ -82,6 +83,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             if_not_exists,
             temporary,
             unlogged,
+            on_commit: None,
             columns: &[],
             likes: &[],
             constraints: &[],
@@ -117,7 +119,18 @@ impl<'t, 'a> Parser<'t, 'a> {
             } else if self.eat_all([kw!("without"), kw!("oids")])? {
                 continue;
             } else if self.is(kw!("on"))? && self.is_at(1, kw!("commit"))? {
-                return Err(self.unsupported("ON COMMIT", at));
+                self.next()?;
+                self.next()?;
+                table.on_commit = Some(if self.eat(kw!("drop"))? {
+                    OnCommit::Drop
+                } else {
+                    let deletes = self.eat(kw!("delete"))?;
+                    if !deletes {
+                        self.expect(kw!("preserve"))?;
+                    }
+                    self.expect(kw!("rows"))?;
+                    if deletes { OnCommit::Delete } else { OnCommit::Preserve }
+                });
             } else if self.eat(kw!("tablespace"))? {
                 table.tablespace = Some(self.name()?);
             } else if self.eat(kw!("using"))? {

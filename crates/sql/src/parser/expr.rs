@@ -741,6 +741,10 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     fn special(&mut self, special: Special, at: u32) -> Result<Expr<'a>> {
         self.next()?;
+        // It is a function too.
+        if matches!(special, Special::CurrentSchema) && self.eat_kind(TokenKind::ParenOpen)? {
+            self.expect_kind(TokenKind::ParenClose)?;
+        }
         let takes_precision = matches!(
             special,
             Special::CurrentTime | Special::CurrentTimestamp | Special::LocalTime | Special::LocalTimestamp

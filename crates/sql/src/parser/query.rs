@@ -6,7 +6,8 @@
 
 use super::ast::{
     Alias, Body, CommonTable, Distinct, Expr, ExprKind, GroupItem, Join, JoinCondition, JoinKind, LockStrength,
-    LockWait, Locking, Name, Query, Select, SelectItem, SetOperation, SortItem, Statement, TableRef,
+    LockWait, Locking, Name, Query, Select, SelectInto, SelectItem, SetOperation, SortItem, Statement, TableRef,
+    Utility,
 };
 use super::cursor::{Parser, is_column_name, kw, starts_query};
 use crate::lexer::TokenKind;
@@ -216,7 +217,15 @@ impl<'t, 'a> Parser<'t, 'a> {
         if [Some(kw!("insert")), Some(kw!("update")), Some(kw!("delete")), Some(kw!("merge"))].contains(&word) {
             return self.modification(with, recursive);
         }
-        Ok(Statement::Query(self.query_after_with(with, recursive, at, tallest)?))
+        self.into_at = Some(self.at()?);
+        let query = self.query_after_with(with, recursive, at, tallest)?;
+        match self.into.take() {
+            None => Ok(Statement::Query(query)),
+            Some(into) => {
+                let into = SelectInto { range: (at, self.last_end()), ..into };
+                Ok(Statement::Utility(self.bump.alloc(Utility::SelectInto(self.bump.alloc(into)))))
+            }
+        }
     }
 
     // ---- operations on sets
@@ -309,6 +318,25 @@ impl<'t, 'a> Parser<'t, 'a> {
         Err(self.unexpected())
     }
 
+    /// `INTO [TEMPORARY | UNLOGGED] [TABLE] name`, in the `SELECT` that begins at that place.
+    fn select_into(&mut self, select: u32) -> Result<()> {
+        let at = self.at()?;
+        if self.into_at != Some(select) || self.into.is_some() {
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "SELECT ... INTO is not allowed here")
+                .at(crate::lexer::position(self.text(), at as usize)));
+        }
+        self.next()?;
+        if self.is(kw!("local"))? || self.is(kw!("global"))? {
+            self.next()?;
+        }
+        let temporary = self.eat(kw!("temporary"))? || self.eat(kw!("temp"))?;
+        let unlogged = !temporary && self.eat(kw!("unlogged"))?;
+        self.eat(kw!("table"))?;
+        let path = self.path()?;
+        self.into = Some(SelectInto { path, temporary, unlogged, clause: (at, self.last_end()), range: (0, 0) });
+        Ok(())
+    }
+
     fn select(&mut self, at: u32) -> Result<Body<'a>> {
         let distinct = if self.eat(kw!("distinct"))? {
             if self.eat(kw!("on"))? {
@@ -325,8 +353,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         };
         let items = if self.ends_items()? { &[] } else { self.select_items()? };
         if self.is(kw!("into"))? {
-            let into = self.at()?;
-            return Err(self.unsupported("SELECT INTO", into));
+            self.select_into(at)?;
         }
         let mut select = Select {
             distinct,

@@ -4,7 +4,8 @@
 //! words and becomes [`Utility::Unsupported`], so that a user hears `0A000` and not that the text is no SQL.
 
 use super::ast::{
-    Copy, CopyOption, DiscardKind, FetchDirection, Name, Path, SetValue, Statement, TransactionMode, Utility,
+    Copy, CopyOption, DiscardKind, FetchDirection, Name, Path, ReindexKind, SetValue, Statement, TransactionMode,
+    Utility,
 };
 use super::cursor::{Parser, kw};
 use crate::lexer::{TokenKind, literal};
@@ -92,7 +93,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             "do" => self.do_block()?,
             "comment" => self.comment()?,
             "reassign" => self.reassign()?,
-            word @ ("cluster" | "reindex" | "refresh" | "import" | "security" | "load") => {
+            "reindex" => self.reindex()?,
+            "cluster" => self.cluster()?,
+            word @ ("refresh" | "import" | "security" | "load") => {
                 let name = word.to_uppercase();
                 self.skip_all()?;
                 Utility::Unsupported(self.keep(&name))
@@ -100,6 +103,60 @@ impl<'t, 'a> Parser<'t, 'a> {
             _ => return Err(self.unexpected()),
         };
         Ok(Statement::Utility(self.bump.alloc(utility)))
+    }
+
+    /// `REINDEX [(…)] {INDEX | TABLE | SCHEMA | DATABASE | SYSTEM} name`
+    fn reindex(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        if self.is_kind(TokenKind::ParenOpen)? {
+            while self.next()?.token.kind != TokenKind::ParenClose {
+                if self.is(kw!("concurrently"))? {
+                    return self.unsupported_statement("REINDEX CONCURRENTLY");
+                }
+                if self.is_kind(TokenKind::End)? {
+                    return Err(self.unexpected());
+                }
+            }
+        }
+        let kind = match self.peek()?.keyword.map_or("", |keyword| keyword.row().word) {
+            "index" => ReindexKind::Index,
+            "table" => ReindexKind::Table,
+            "schema" => ReindexKind::Schema,
+            "database" => ReindexKind::Database,
+            "system" => ReindexKind::System,
+            _ => return Err(self.unexpected()),
+        };
+        self.next()?;
+        if self.is(kw!("concurrently"))? {
+            return self.unsupported_statement("REINDEX CONCURRENTLY");
+        }
+        Ok(Utility::Reindex(kind, self.path()?))
+    }
+
+    /// `CLUSTER [VERBOSE] [table [USING index]]`, `CLUSTER index ON table`
+    fn cluster(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        if self.eat_kind(TokenKind::ParenOpen)? {
+            while !self.eat_kind(TokenKind::ParenClose)? {
+                if self.next()?.token.kind == TokenKind::End {
+                    return Err(self.unexpected());
+                }
+            }
+        }
+        self.eat(kw!("verbose"))?;
+        if self.is_kind(TokenKind::End)? {
+            return Ok(Utility::Cluster(None, None));
+        }
+        let path = self.path()?;
+        if self.eat(kw!("using"))? {
+            return Ok(Utility::Cluster(Some(path), Some(self.name()?)));
+        }
+        if let [index] = path
+            && self.eat(kw!("on"))?
+        {
+            return Ok(Utility::Cluster(Some(self.path()?), Some(*index)));
+        }
+        Ok(Utility::Cluster(Some(path), None))
     }
 
     /// Reads over the rest of a statement that is not supported.

@@ -53,7 +53,7 @@ pub use transaction::Block;
 
 use crate::catalog::lazy::Parts;
 use crate::catalog::privilege::USAGE;
-use crate::catalog::schema::{BOOTSTRAP_ROLE, SearchPath};
+use crate::catalog::schema::{self, BOOTSTRAP_ROLE, SearchPath};
 use crate::catalog::store::CatalogShared;
 use crate::catalog::{Catalog, Catalogs, schema_in};
 use crate::exec::sequence::Remembered;
@@ -143,6 +143,24 @@ impl Database {
 
     /// Ends what a session has in the storage, however it ended. Runs as that session.
     pub fn end_session(&self, session: SessionId) {
+        if let Some(shared) = &self.shared
+            && shared.has_temporary(session)
+        {
+            // Its transaction is over before another one begins.
+            self.end_storage(session);
+            crate::statement::temporary::drop_of_session(self, session);
+            shared.set_temporary(session, false);
+        }
+        self.end_storage(session);
+    }
+
+    /// Drops what sessions of an earlier server have made temporarily. In the background, once.
+    pub fn drop_left_temporary(&self) {
+        crate::statement::temporary::drop_left(self);
+    }
+
+    /// Ends a session's transaction, and what it holds in the storage.
+    fn end_storage(&self, session: SessionId) {
         if let Some(relations) = self.relations {
             relations.end_session(session);
         }
@@ -228,6 +246,10 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) levels: List<savepoint::Level<A>, A>,
     /// How many savepoints there have been.
     pub(crate) savepoints: u64,
+    /// It has made something temporary.
+    pub(crate) temporary: bool,
+    /// Of it, tables of which commits delete the rows.
+    pub(crate) deletes_on_commit: bool,
     /// Raised when what the transaction holds in the storage is given up.
     pub(crate) work_number: u64,
     /// The search path that the last stamp was made for, and its number.
@@ -275,6 +297,8 @@ impl<A: Allocator + Copy> Session<A> {
             work: Work::new(memory),
             levels: List::new_in(memory),
             savepoints: 0,
+            temporary: false,
+            deletes_on_commit: false,
             work_number: 0,
             stamped_path: Text::new_in(memory),
             path_number: 0,
@@ -360,9 +384,10 @@ impl<A: Allocator + Copy> Session<A> {
         let view = self.view(env);
         let path = view.value(SettingId::SearchPath);
         let role = if self.trusted { BOOTSTRAP_ROLE } else { self.role() };
+        let temporary = env.session.filter(|_| self.temporary).map(schema::temporary);
         let is_open = |oid: &Oid| definitions.rights(role, definitions.schema_guard(*oid), USAGE) != 0;
         let find = |name: &str| schema_in(&definitions, name).filter(is_open);
-        let path = SearchPath::new(path.text(), self.user(), find).of(role);
+        let path = SearchPath::new(path.text(), self.user(), temporary, find).of(role);
         Ok((definitions, path))
     }
 

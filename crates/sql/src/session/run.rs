@@ -30,6 +30,7 @@ use kernel::fault;
 use kernel::fiber::on_engine_stack;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use storage::txn::LockMode;
 
 /// What a statement's text came to.
 pub(crate) enum Compiled {
@@ -212,6 +213,12 @@ impl<A: Allocator + Copy> Session<A> {
         key.extend_from_slice(&self.user);
         key.push(0);
         key.extend_from_slice(&self.role().0.to_le_bytes());
+        // Names may mean temporary relations.
+        if let Some(session) = env.session.filter(|_| self.temporary) {
+            key.extend_from_slice(b"temporary");
+            key.extend_from_slice(&session.0.to_le_bytes());
+        }
+        key.push(0);
         key.push(view.date_order() as u8);
         key.push(view.date_format() as u8);
         key.push(view.interval_style() as u8);
@@ -349,8 +356,24 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(executed.value)
     }
 
+    /// Does a plan change rows of nothing but the session's own temporary tables?
+    fn writes_own(&self, env: &Environment<'_>, plan: Plan<'_>) -> Result<bool> {
+        if !self.temporary || !plan.has(flags::MODIFIES) {
+            return Ok(false);
+        }
+        let definitions = self.definitions(env, &self.work)?;
+        let is_own = |table: &plan::PlanTable| {
+            definitions.table(table.oid).is_some_and(|table| table.persistence.is_temporary())
+        };
+        let mut changed = plan.tables().filter(|table| table.lock >= LockMode::RowExclusive as u32).peekable();
+        Ok(changed.peek().is_some() && changed.all(|table| is_own(&table)))
+    }
+
     fn check_may_write(&self, env: &Environment<'_>, plan: Plan<'_>) -> Result<()> {
-        if plan.has(flags::WRITES) && self.transaction.shown_read_only(&self.view(env)) {
+        if plan.has(flags::WRITES)
+            && self.transaction.shown_read_only(&self.view(env))
+            && !self.writes_own(env, plan)?
+        {
             let message =
                 format!("cannot execute {} in a read-only transaction", plan.kind().tag().trim_end_matches(" 0"));
             return Err(Error::statement(sqlstate::READ_ONLY_SQL_TRANSACTION, message));

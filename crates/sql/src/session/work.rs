@@ -266,10 +266,12 @@ impl<A: Allocator + Copy> Session<A> {
             Status::Running | Status::Aborted => transactions.is_mine(xid),
         };
         let changed = definitions.with(|table| {
-            if table.indexes.iter().all(|index| is_seen(index.since)) {
+            let usable = table.since == Xid(0) || is_seen(table.since);
+            if usable && table.indexes.iter().all(|index| is_seen(index.since)) {
                 return None;
             }
             let mut table = table.clone();
+            table.usable = usable;
             table.indexes.iter_mut().for_each(|index| index.usable = is_seen(index.since));
             Some(table)
         });
@@ -286,6 +288,9 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn commit_work(&mut self, env: &Environment<'_>) -> Result<()> {
         if !self.work.begun {
             return Ok(());
+        }
+        if self.temporary {
+            self.before_commit(env)?;
         }
         let relations = env.stored()?;
         let shared = env.database.shared.as_ref().filter(|_| self.work.defines);

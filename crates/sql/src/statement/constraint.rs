@@ -6,6 +6,7 @@
 use super::define::{free_name, is_taken, taken};
 use super::index::{check_tablespace, index_options, over_rows, row_shapes, show_values};
 use super::owner::{Needs, denied};
+use super::temporary::check_reference;
 use crate::catalog::definition::{
     Action, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Referrer, Rows, TableDef,
 };
@@ -388,6 +389,7 @@ impl<A: Allocator + Copy> Session<A> {
                 draft.others.iter().find(|known| known.oid == found.oid).cloned().unwrap_or_else(|| (*found).clone())
             }
         };
+        check_reference(draft.table.persistence, other.persistence)?;
         let (index, referenced) = referenced_key(&other, referenced)?;
         if !self.has_on_columns(env, &other, privilege::REFERENCES, &referenced)? {
             return Err(denied(other.word(), &other.name));

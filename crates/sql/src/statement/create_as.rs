@@ -9,16 +9,44 @@
 //!    have, since its own name may be found before that of a table that the query reads.
 
 use super::define::column;
-use crate::parser::ast::{CreateTable, TableSource};
+use crate::parser::ast::{CreateTable, SelectInto, TableSource};
 use crate::plan::Plan;
 use crate::row::COLUMNS_MAX;
 use crate::session::run::Compiled;
-use crate::session::{Environment, Session, Tag};
+use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Oid, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 
 impl<A: Allocator + Copy> Session<A> {
+    /// `SELECT … INTO`: the same with another syntax.
+    pub(super) fn select_into<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        into: &SelectInto<'_>,
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        // The query without the clause; places in it stay what they are.
+        let clause = into.clause.0 as usize..into.clause.1 as usize;
+        let mut query = text.to_owned();
+        query.replace_range(clause.clone(), &" ".repeat(clause.len()));
+        let create = CreateTable {
+            path: into.path,
+            if_not_exists: false,
+            temporary: into.temporary,
+            unlogged: into.unlogged,
+            on_commit: None,
+            columns: &[],
+            constraints: &[],
+            likes: &[],
+            options: &[],
+            source: Some(TableSource { names: &[], range: into.range, with_data: true }),
+            tablespace: None,
+        };
+        self.create_table(env, &query, &create, out)
+    }
+
     /// Makes a table of that name, which is locked and free.
     pub(super) fn create_table_as(
         &mut self,

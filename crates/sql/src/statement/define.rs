@@ -59,7 +59,7 @@ impl Change {
 }
 
 /// The lock of a definition.
-fn definition_key(table: Oid) -> LockKey {
+pub(super) fn definition_key(table: Oid) -> LockKey {
     LockKey::object(CATALOG_OID.0, table.0)
 }
 
@@ -72,7 +72,11 @@ fn name_key(schema: Oid, name: &str) -> LockKey {
 }
 
 /// Writes objects anew, as one command.
-fn write<A: Allocator + Copy>(relations: &'static Relations, work: &mut Work<A>, changes: &[Change]) -> Result<()> {
+pub(super) fn write<A: Allocator + Copy>(
+    relations: &'static Relations,
+    work: &mut Work<A>,
+    changes: &[Change],
+) -> Result<()> {
     let transactions = relations.storage().transactions;
     work.begun = true;
     transactions.xid()?;
@@ -243,7 +247,10 @@ impl<A: Allocator + Copy> Session<A> {
                 Error::statement(sqlstate::INVALID_SCHEMA_NAME, "no schema has been selected to create in")
             })?,
         };
-        if [schema::PG_CATALOG, schema::INFORMATION_SCHEMA, schema::GEARBOX].contains(&oid) {
+        if schema::is_temporary(oid) {
+            return Err(Error::unsupported("cannot move objects into or out of temporary schemas"));
+        }
+        if [schema::PG_CATALOG, schema::INFORMATION_SCHEMA, schema::GEARBOX, schema::PG_TOAST].contains(&oid) {
             let schema = catalog.schema_name(oid).unwrap_or_default();
             let message = format!("permission denied to create \"{schema}.{name}\"");
             return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message)

@@ -280,7 +280,7 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(index)
     }
 
-    fn build_index(&self, env: &Environment<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
+    pub(super) fn build_index(&self, env: &Environment<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
         let relations = env.stored()?;
         let Rows::Stored(rows) = table.rows else { return Ok(()) };
         let mut maker = KeyMaker::new(table, index);

@@ -9,6 +9,7 @@ use super::owner::denied;
 use crate::catalog::codec::Statistics;
 use crate::catalog::definition::{RelationKind, Rows, TableDef};
 use crate::catalog::privilege::{self, Guard};
+use crate::catalog::schema;
 use crate::catalog::store::{CATALOG, CATALOG_OID};
 use crate::parser::ast::Path;
 use crate::session::{Environment, Output, Session, Tag};
@@ -28,16 +29,19 @@ impl<A: Allocator + Copy> Session<A> {
         paths: &[Path<'_>],
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        if full {
-            return Err(Error::unsupported("VACUUM FULL is not supported")
-                .hint("VACUUM gives empty pages at a table's end back."));
-        }
         env.stored()?;
         self.check_alone("VACUUM")?;
         let tables = self.tables_of(env, paths, "vacuum", out)?;
         // What was looked up is not held while the tables are gone over.
         self.commit_work(env)?;
         for oid in tables {
+            if full {
+                self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+                if let Some(table) = self.lock_definition(env, oid)? {
+                    self.rewrite_table(env, &table, None)?;
+                }
+                self.commit_work(env)?;
+            }
             self.lock_relation(env, oid.0, LockMode::ShareUpdateExclusive, true)?;
             if let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() {
                 let indexes: Vec<RelId> = table.indexes.iter().map(|index| index.storage).collect();
@@ -82,7 +86,10 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Vec<Oid>> {
         if paths.is_empty() {
             let definitions = self.definitions(env, &self.work)?;
-            let tables = definitions.tables().filter(|table| table.kind == RelationKind::Table);
+            let own = env.session.map(schema::temporary);
+            let is_others = |schema| schema::is_temporary(schema) && Some(schema) != own;
+            let tables =
+                definitions.tables().filter(|table| table.kind == RelationKind::Table && !is_others(table.schema));
             let mut oids = Vec::new();
             for table in tables {
                 if self.owns(env, table.owner)? {

@@ -8,7 +8,7 @@
 //! | [`prepare`] | `PREPARE`, `EXECUTE`, `DEALLOCATE`, `DECLARE`, `FETCH`, `CLOSE` |
 //! | [`explain`] | `EXPLAIN` |
 //! | [`table`](mod@table), [`index`](mod@index), [`alter`] | `CREATE`, `ALTER` and `DROP` of tables, indexes, schemas; `TRUNCATE` |
-//! | `create_as` | `CREATE TABLE … AS` |
+//! | `create_as` | `CREATE TABLE … AS`, `SELECT … INTO` |
 //! | `comment` | `COMMENT` |
 //! | `rename` | other names, and other schemas |
 //! | `retype` | other types of columns |
@@ -22,6 +22,8 @@
 //! | `routine`, `alter_routine`, `call` | `CREATE FUNCTION`, `CREATE PROCEDURE`, their `ALTER` and `DROP`, `DO`; `CALL` |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `CHECKPOINT`, `LOCK TABLE` |
+//! | [`rewrite`] | `VACUUM FULL`, `CLUSTER`, `REINDEX` |
+//! | [`temporary`] | temporary relations: their place, `ON COMMIT`, their end |
 //! | `analyze` | `ANALYZE` |
 //!
 //! Rules
@@ -45,11 +47,13 @@ pub(crate) mod owner;
 pub mod prepare;
 mod rename;
 mod retype;
+pub(crate) mod rewrite;
 mod role;
 mod routine;
 mod sequence;
 pub mod setting;
 pub mod table;
+pub(crate) mod temporary;
 pub mod transaction;
 mod view;
 
@@ -92,7 +96,10 @@ impl<A: Allocator + Copy> Session<A> {
                     self.sequences.clear();
                     words("DISCARD SEQUENCES")
                 }
-                DiscardKind::Temporary => words("DISCARD TEMP"),
+                DiscardKind::Temporary => {
+                    self.drop_temporary(env)?;
+                    words("DISCARD TEMP")
+                }
             },
             Utility::Prepare { name, types, body_at, .. } => self.prepare_statement(env, text, *name, types, *body_at),
             Utility::Execute { name, arguments } => self.execute_statement(env, text, *name, arguments, out),
@@ -107,6 +114,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
             Utility::CreateTable(create) => self.create_table(env, text, create, out),
             Utility::SetConstraints(paths) => self.set_constraints(env, paths),
+            Utility::SelectInto(into) => self.select_into(env, text, into, out),
             Utility::CreateIndex(create) => self.create_index(env, text, create, out),
             Utility::CreateSchema { name, owner, if_not_exists } => {
                 self.create_schema(env, *name, owner.as_ref(), *if_not_exists, out)
@@ -116,7 +124,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Drop { kind, paths, if_exists, cascade } => {
                 self.drop_objects(env, *kind, paths, (*if_exists, *cascade), out)
             }
-            Utility::CreateView(create) => self.create_view(env, text, create),
+            Utility::CreateView(create) => self.create_view(env, text, create, out),
             Utility::AlterTable { path, view, if_exists, actions } => {
                 self.alter_table(env, text, path, (*view, *if_exists), actions, out)
             }
@@ -136,6 +144,8 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Vacuum { analyze, full, verbose, paths } => {
                 self.vacuum(env, (*analyze, *full, *verbose), paths, out)
             }
+            Utility::Reindex(kind, path) => self.reindex(env, *kind, path),
+            Utility::Cluster(path, index) => self.cluster(env, *path, *index),
             Utility::Analyze { verbose, paths } => self.analyze(env, *verbose, paths, out),
             Utility::Checkpoint => self.checkpoint(env),
             Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),

@@ -134,7 +134,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Errors: `42501` for somebody who has not one of these privileges on the schema.
     pub(crate) fn check_schema(&self, env: &Environment<'_>, oid: Oid, rights: Rights) -> Result<()> {
-        if self.role() == schema::BOOTSTRAP_ROLE {
+        if self.role() == schema::BOOTSTRAP_ROLE || schema::is_temporary(oid) {
             return Ok(());
         }
         let catalog = self.catalog(env)?;

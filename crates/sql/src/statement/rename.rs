@@ -110,6 +110,9 @@ impl<A: Allocator + Copy> Session<A> {
     /// `ALTER TABLE … SET SCHEMA`: with its indexes and the sequences of its columns.
     pub(super) fn move_table(&mut self, env: &Environment<'_>, draft: &mut Draft, name: Name<'_>) -> Result<()> {
         let path = [name, Name { text: &draft.table.name.clone(), at: name.at }];
+        if schema::is_temporary(draft.table.schema) {
+            return Err(Error::unsupported("cannot move objects into or out of temporary schemas"));
+        }
         let (schema, own) = self.creation_place(env, &path)?;
         if schema == draft.table.schema {
             return Ok(());

@@ -227,6 +227,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         if !retyped.rewrites {
+            self.add_pieces(env, &mut draft.table)?;
             return Ok(None);
         }
         let since = self.own_xid(env)?;
@@ -239,6 +240,9 @@ impl<A: Allocator + Copy> Session<A> {
             relations.btree(index.storage).create()?;
         }
         draft.table.rows = Rows::Stored(relations.create()?);
+        // The old rows keep the pieces that they have.
+        draft.table.pieces = None;
+        self.add_pieces(env, &mut draft.table)?;
         Ok(Some(TableDef {
             oid,
             name: format!("pg_rewrite_{oid}"),
@@ -314,6 +318,9 @@ impl<A: Allocator + Copy> Session<A> {
         if let Rows::Stored(rows) = old.rows {
             self.own_xid(env)?;
             env.stored()?.drop_at_commit(rows)?;
+        }
+        if let Some(pieces) = old.pieces {
+            env.stored()?.drop_at_commit(pieces.storage)?;
         }
         self.define(env, &Change::drop_table(old.oid))?;
         self.define(env, &Change::forget(draft.table.oid))?;

@@ -8,16 +8,18 @@
 
 use super::define::{Change, check_own, free_name, is_taken, missing, shown, taken};
 use super::owner::Needs;
-use crate::catalog::definition::{ColumnDef, Identity, RelationKind, Rows, SequenceDef, SequenceOwner, TableDef};
-use crate::catalog::privilege;
+use crate::catalog::definition::{
+    ColumnDef, Identity, OnCommit, Persistence, RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
+};
 use crate::catalog::{Catalog, split};
+use crate::catalog::{privilege, schema};
 use crate::lexer::{Lexer, Token, TokenKind, literal};
 use crate::parser::ast::{AlterSequence, Path, SequenceOptions, TypeName};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Oid, Type, function};
 use allocator_api2::alloc::Allocator;
 use base::settings::{MessageLevel, quoted_identifier};
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, Xid, sqlstate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use storage::heap::{Advance, SequenceState};
@@ -237,12 +239,8 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<Option<Tag>> {
         const TAG: Option<Tag> = Some(Tag::Words("CREATE SEQUENCE"));
-        if temporary {
-            return Err(Error::unsupported("temporary sequences are not supported yet")
-                .hint("Use a sequence, and drop it at the end."));
-        }
         self.check_writes(env, "CREATE SEQUENCE")?;
-        let (schema, name) = self.creation_place(env, path)?;
+        let (schema, name, _) = self.relation_place(env, path, temporary)?;
         self.lock_name(env, schema, name)?;
         if is_taken(&self.catalog(env)?, schema, name) {
             if !if_not_exists {
@@ -279,6 +277,10 @@ impl<A: Allocator + Copy> Session<A> {
             name: name.to_owned(),
             kind: RelationKind::Sequence,
             rows: Rows::Stored(rows),
+            persistence: match schema::is_temporary(schema) {
+                true => Persistence::Temporary(OnCommit::Preserve),
+                false => Persistence::Permanent,
+            },
             owner: self.role(),
             columns: columns(),
             indexes: Vec::new(),
@@ -286,6 +288,9 @@ impl<A: Allocator + Copy> Session<A> {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options: Vec::new(),
+            clustered: None,
+            since: Xid(0),
+            usable: true,
             comments: Vec::new(),
             sequence: Some(rules),
             view: None,

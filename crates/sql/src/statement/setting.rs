@@ -212,6 +212,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.reset_all()?;
         self.sequences.clear();
         self.unlisten_statement(None)?;
+        self.drop_temporary(env)?;
         if let Some(relations) = env.relations() {
             relations.storage().transactions.unlock_all_advisory();
         }

@@ -6,7 +6,9 @@ use super::index::{check_tablespace, storage_options};
 use super::owner::Needs;
 use super::sequence::ColumnSequence;
 use crate::catalog::codec::{ObjectClass, schema_image};
-use crate::catalog::definition::{ColumnDef, ConstraintDef, ConstraintKind, PiecesDef, RelationKind, Rows, TableDef};
+use crate::catalog::definition::{
+    ColumnDef, ConstraintDef, ConstraintKind, OnCommit, Persistence, PiecesDef, RelationKind, Rows, TableDef,
+};
 use crate::catalog::privilege;
 use crate::catalog::schema::SchemaDef;
 use crate::catalog::{schema, split};
@@ -17,7 +19,7 @@ use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Oid, Type, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::MessageLevel;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, Xid, sqlstate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use storage::txn::LockMode;
@@ -31,17 +33,18 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<Option<Tag>> {
         const TAG: Option<Tag> = Some(Tag::Words("CREATE TABLE"));
-        if create.temporary {
-            return Err(Error::unsupported("temporary tables are not supported yet")
-                .hint("Use a table, and drop it at the end."));
-        }
-        if create.unlogged {
-            return Err(Error::unsupported("unlogged tables are not supported yet").hint("Use a logged table."));
-        }
         check_tablespace(create.tablespace)?;
         let words = if create.source.is_some() { "CREATE TABLE AS" } else { "CREATE TABLE" };
         self.check_writes(env, words)?;
-        let (schema, name) = self.creation_place(env, create.path)?;
+        let (schema, name, is_temporary) = self.relation_place(env, create.path, create.temporary)?;
+        if create.unlogged && is_temporary {
+            let message = "only temporary relations may be created in temporary schemas";
+            return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
+        if create.on_commit.is_some() && !is_temporary {
+            let message = "ON COMMIT can only be used on temporary tables";
+            return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
         self.lock_name(env, schema, name)?;
         if is_taken(&self.catalog(env)?, schema, name) {
             if create.if_not_exists {
@@ -119,12 +122,20 @@ impl<A: Allocator + Copy> Session<A> {
         let rows = env.stored()?.create()?;
         let oid = self.new_oid(env)?;
         self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+        let on_commit = create.on_commit.unwrap_or(OnCommit::Preserve);
+        let persistence = match create.unlogged {
+            true => Persistence::Unlogged,
+            false if schema::is_temporary(schema) => Persistence::Temporary(on_commit),
+            false => Persistence::Permanent,
+        };
+        self.deletes_on_commit |= on_commit == OnCommit::Delete;
         let mut table = TableDef {
             oid,
             schema,
             name: name.to_owned(),
             kind: RelationKind::Table,
             rows: Rows::Stored(rows),
+            persistence,
             owner: self.role(),
             columns,
             indexes: Vec::new(),
@@ -132,6 +143,9 @@ impl<A: Allocator + Copy> Session<A> {
             constraints: Vec::new(),
             referenced_by: Vec::new(),
             options,
+            clustered: None,
+            since: Xid(0),
+            usable: true,
             comments: Vec::new(),
             sequence: None,
             view: None,
@@ -513,7 +527,7 @@ impl<A: Allocator + Copy> Session<A> {
                 out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
                 continue;
             };
-            if schema::BUILTIN.iter().any(|known| known.0 == oid) {
+            if schema::BUILTIN.iter().any(|known| known.0 == oid) || schema::is_temporary(oid) {
                 self.must_own_schema(env, oid, name)?;
                 let message = format!("cannot drop schema {name} because it is required by the database system");
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));

@@ -12,16 +12,18 @@
 use super::define::{Change, check_own, is_taken, shown, taken};
 use super::owner::Needs;
 use crate::bind::{self, Setting};
-use crate::catalog::definition::{RelationKind, Rows, TableDef};
+use crate::catalog::definition::{OnCommit, Persistence, RelationKind, Rows, TableDef};
 use crate::catalog::view::ViewDef;
 use crate::catalog::{Catalog, split};
 use crate::parser::ast::{CheckOption, CreateView, Path, Statement, StorageOption};
 use crate::row::COLUMNS_MAX;
+use crate::session::current::stored_tables;
+use crate::session::run::Compiled;
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Arena, Oid, Type, table, typmod};
 use allocator_api2::alloc::Allocator;
 use base::settings::{MessageLevel, quoted_identifier};
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, Xid, sqlstate};
 use bumpalo::Bump;
 use kernel::fiber::on_engine_stack;
 use std::collections::BTreeSet;
@@ -29,33 +31,16 @@ use std::sync::Arc;
 use storage::txn::LockMode;
 
 impl<A: Allocator + Copy> Session<A> {
-    pub(super) fn create_view(
+    pub(super) fn create_view<O: Output>(
         &mut self,
         env: &Environment<'_>,
         text: &str,
         create: &CreateView<'_>,
+        out: &mut O,
     ) -> Result<Option<Tag>> {
         const TAG: Option<Tag> = Some(Tag::Words("CREATE VIEW"));
-        if create.temporary {
-            return Err(
-                Error::unsupported("temporary views are not supported yet").hint("Use a view, and drop it at the end.")
-            );
-        }
         self.check_writes(env, "CREATE VIEW")?;
-        let (schema, name) = self.creation_place(env, create.path)?;
-        self.lock_name(env, schema, name)?;
-        let old = match self.catalog(env)?.definitions.table_named(schema, name).cloned() {
-            Some(old) if create.replace => {
-                if old.view.is_none() {
-                    return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
-                }
-                self.must_own(env, &old)?;
-                self.lock_relation(env, old.oid.0, LockMode::AccessExclusive, true)?;
-                self.lock_definition(env, old.oid)?
-            }
-            _ if is_taken(&self.catalog(env)?, schema, name) => return Err(taken(name)),
-            _ => None,
-        };
+        let (_, name) = split(create.path)?;
         let range = (create.range.0 as usize, create.range.1 as usize);
         let (whole, range) = match create.recursive {
             true => {
@@ -69,9 +54,32 @@ impl<A: Allocator + Copy> Session<A> {
             false => (std::borrow::Cow::Borrowed(text), range),
         };
         // The plan is not wanted, but all that it reads is locked then, and keeps its definition.
-        self.compile(env, &whole, range, &[], &[], false)?.map(drop).map_err(|_| {
+        let compiled = self.compile(env, &whole, range, &[], &[], false)?.map_err(|_| {
             Error::statement(sqlstate::INTERNAL_ERROR, "a view's query without slots asks for its literals")
         })?;
+        let reads_temporary = match &compiled {
+            Compiled::Plan(plan) => self.reads_temporary(env, plan)?,
+            Compiled::Utility => false,
+        };
+        let (schema, name, is_temporary) =
+            self.relation_place(env, create.path, create.temporary || reads_temporary)?;
+        if is_temporary && !create.temporary && reads_temporary {
+            let message = format!("view \"{name}\" will be a temporary view");
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+        }
+        self.lock_name(env, schema, name)?;
+        let old = match self.catalog(env)?.definitions.table_named(schema, name).cloned() {
+            Some(old) if create.replace => {
+                if old.view.is_none() {
+                    return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
+                }
+                self.must_own(env, &old)?;
+                self.lock_relation(env, old.oid.0, LockMode::AccessExclusive, true)?;
+                self.lock_definition(env, old.oid)?
+            }
+            _ if is_taken(&self.catalog(env)?, schema, name) => return Err(taken(name)),
+            _ => None,
+        };
         let recorded = {
             let styles = self.styles(env)?;
             let style = styles.style(self.transaction.started_at());
@@ -112,6 +120,10 @@ impl<A: Allocator + Copy> Session<A> {
                     name: name.to_owned(),
                     kind: RelationKind::View,
                     rows: Rows::None,
+                    persistence: match is_temporary {
+                        true => Persistence::Temporary(OnCommit::Preserve),
+                        false => Persistence::Permanent,
+                    },
                     owner: self.role(),
                     columns,
                     indexes: Vec::new(),
@@ -119,6 +131,9 @@ impl<A: Allocator + Copy> Session<A> {
                     constraints: Vec::new(),
                     referenced_by: Vec::new(),
                     options,
+                    clustered: None,
+                    since: Xid(0),
+                    usable: true,
                     comments: Vec::new(),
                     sequence: None,
                     view: Some(view),
@@ -131,6 +146,14 @@ impl<A: Allocator + Copy> Session<A> {
             self.check_updatable(env, &made)?;
         }
         Ok(TAG)
+    }
+
+    /// Does a plan read something temporary?
+    fn reads_temporary(&self, env: &Environment<'_>, plan: &[u8]) -> Result<bool> {
+        let definitions = self.definitions(env, &self.work)?;
+        let tables = stored_tables(plan);
+        let known = tables.iter().filter_map(|table| definitions.table(table.oid));
+        Ok(known.into_iter().any(|table| table.persistence.is_temporary()))
     }
 
     /// A view whose rows are checked is one that rows can be written through.

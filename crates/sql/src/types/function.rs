@@ -772,6 +772,8 @@ functions! {
     2561 "pg_blocking_pids" [INT4] INT4_ARRAY BlockingPids Strict Volatile;
     2171 "pg_cancel_backend" [INT4] BOOL CancelBackend Strict Volatile;
     2034 "pg_conf_load_time" [] TIMESTAMPTZ ConfigurationLoadTime Strict Stable;
+    5059 "pg_current_xact_id" [] XID8 CurrentXid Strict Stable;
+    5060 "pg_current_xact_id_if_assigned" [] XID8 CurrentXidIfAny Strict Stable;
     1597 "pg_encoding_to_char" [INT4] NAME EncodingName Strict Stable;
     2081 "pg_function_is_visible" [OID] BOOL FunctionIsVisible Strict Stable;
     1387 "pg_get_constraintdef" [OID] TEXT GetConstraintDefinition Strict Stable;
@@ -832,6 +834,7 @@ functions! {
     3096 "pg_try_advisory_xact_lock_shared" [INT4 INT4] BOOL TryAdvisoryXactLockShared Strict Volatile;
     2080 "pg_type_is_visible" [OID] BOOL TypeIsVisible Strict Stable;
     1619 "pg_typeof" [ANY] REGTYPE TypeOf CalledOnNull Stable;
+    5066 "pg_xact_status" [XID8] TEXT XactStatus Strict Volatile;
     1610 "pi" [] FLOAT8 Pi Strict Immutable;
     849 "position" [TEXT TEXT] INT4 Position Strict Immutable;
     1346 "pow" [FLOAT8 FLOAT8] FLOAT8 FloatPower Strict Immutable;
@@ -1017,6 +1020,9 @@ functions! {
     1343 "trunc" [FLOAT8] FLOAT8 FloatTrunc Strict Immutable;
     1709 "trunc" [NUMERIC INT4] NUMERIC NumericTrunc Strict Immutable;
     1710 "trunc" [NUMERIC] NUMERIC NumericTrunc1 Strict Immutable;
+    2943 "txid_current" [] INT8 CurrentXid Strict Stable;
+    3348 "txid_current_if_assigned" [] INT8 CurrentXidIfAny Strict Stable;
+    3360 "txid_status" [INT8] TEXT XactStatus Strict Volatile;
     2331 "unnest" [ANYARRAY] ANYELEMENT Unnest Strict Immutable Set;
     871 "upper" [TEXT] TEXT Upper Strict Immutable;
     2956 "uuid_eq" [UUID UUID] BOOL BytesEq Strict Immutable;

@@ -224,7 +224,7 @@ ops! {
             CurrentDatabase CurrentSchema CurrentSchemas CurrentUser SessionUser Version BackendPid GenerateUuid TypeOf
             CurrentSetting SetConfig TableIsVisible TypeIsVisible FunctionIsVisible RoleName GetExpr
             GetIndexDefinition GetConstraintDefinition GetViewDefinition GetViewDefinitionByName GetRuleDefinition Description EncodingName TextToRegclass ToRegclass ToRegtype
-            IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
+            CurrentXid CurrentXidIfAny XactStatus IsInRecovery IsPublishable RelationSize TableSize IndexesSize TotalRelationSize TempSchema Sleep
             AdvisoryLock AdvisoryLockShared AdvisoryXactLock AdvisoryXactLockShared
             TryAdvisoryLock TryAdvisoryLockShared TryAdvisoryXactLock TryAdvisoryXactLockShared
             AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll Notify NotificationQueueUsage

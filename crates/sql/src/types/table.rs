@@ -273,6 +273,7 @@ types! {
     XML_ARRAY 143 "_xml" "xml[]" &[], -1 false b'A' false 0 142 b'i' b'x' Array;
     PG_NODE_TREE 194 "pg_node_tree" "pg_node_tree" &[], -1 false b'Z' false 0 0 b'i' b'x' Text;
     JSON_ARRAY 199 "_json" "json[]" &[], -1 false b'A' false 0 114 b'i' b'x' Array;
+    XID8_ARRAY 271 "_xid8" "xid8[]" &[], -1 false b'A' false 0 5069 b'd' b'x' Array;
     CIDR 650 "cidr" "cidr" &[], -1 false b'I' false 651 0 b'i' b'm' Refused;
     CIDR_ARRAY 651 "_cidr" "cidr[]" &[], -1 false b'A' false 0 650 b'i' b'x' Array;
     FLOAT4 700 "float4" "real" &["real"], 4 true b'N' false 1021 0 b'i' b'p' Float4;
@@ -359,6 +360,7 @@ types! {
     REGNAMESPACE_ARRAY 4090 "_regnamespace" "regnamespace[]" &[], -1 false b'A' false 0 4089 b'i' b'x' Array;
     REGROLE 4096 "regrole" "regrole" &[], 4 true b'N' false 4097 0 b'i' b'p' Reg;
     REGROLE_ARRAY 4097 "_regrole" "regrole[]" &[], -1 false b'A' false 0 4096 b'i' b'x' Array;
+    XID8 5069 "xid8" "xid8" &[], 8 true b'U' false 271 0 b'd' b'p' Int8;
     ANYCOMPATIBLE 5077 "anycompatible" "anycompatible" &[], 4 true b'P' false 0 0 b'i' b'p' Pseudo;
     ANYCOMPATIBLEARRAY 5078 "anycompatiblearray" "anycompatiblearray" &[], -1 false b'P' false 0 0 b'd' b'x' Pseudo;
     ANYCOMPATIBLENONARRAY 5079 "anycompatiblenonarray" "anycompatiblenonarray" &[], 4 true b'P' false 0 0 b'i' b'p' Pseudo;

@@ -130,6 +130,13 @@ impl Relations {
         }
     }
 
+    /// Takes all pages from a relation, whatever becomes of any transaction. The caller's lock keeps everybody else from it, a vacuum too.
+    ///
+    /// Errors: those of the log and of truncating the file.
+    pub fn make_empty(&self, rel: RelId) -> Result<()> {
+        self.cut_off(rel, 0)
+    }
+
     /// Cuts a relation off behind its first `blocks` blocks, whatever becomes of any transaction: nothing is in the others. A lock
     /// keeps everybody else out.
     ///

@@ -36,6 +36,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 file: if has_file { def.oid } else { Oid::NONE },
                 has_index: !def.indexes.is_empty(),
                 pieces: def.pieces.map_or(Oid::NONE, |pieces| pieces.oid),
+                persistence: def.persistence.letter(),
                 kind: def.kind as u8,
                 columns: def.columns.len() as i64,
                 checks: checks as i64,
@@ -58,6 +59,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                     file: pieces.oid,
                     has_index: false,
                     pieces: Oid::NONE,
+                    persistence: def.persistence.letter(),
                     kind: b't',
                     columns: 0,
                     checks: 0,
@@ -82,6 +84,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                     file: index.oid,
                     has_index: false,
                     pieces: Oid::NONE,
+                    persistence: def.persistence.letter(),
                     kind: b'i',
                     columns: (index.columns.len() + index.included.len()) as i64,
                     checks: 0,
@@ -106,6 +109,7 @@ struct Class<'a> {
     file: Oid,
     has_index: bool,
     pieces: Oid,
+    persistence: u8,
     kind: u8,
     columns: i64,
     checks: i64,
@@ -135,7 +139,7 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
         .oid(class.pieces)
         .bool(class.has_index)
         .bool(false)
-        .char(b'p')
+        .char(class.persistence)
         .char(class.kind)
         .int(class.columns)
         .int(class.checks)
@@ -275,7 +279,7 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 .bool(index.primary)
                 .bool(false)
                 .bool(true)
-                .bool(false)
+                .bool(def.clustered == Some(index.oid))
                 .bool(true)
                 .bool(false)
                 .bool(true)

@@ -1,6 +1,23 @@
 //! Tables that are made.
 
+use crate::catalog::definition::OnCommit;
+
 use super::{ColumnDefinition, Name, Path, StorageOption, TableConstraint, TableSource};
+
+/// `SELECT … INTO`
+#[derive(Clone, Copy, Debug)]
+pub struct SelectInto<'a> {
+    /// The new table's name.
+    pub path: Path<'a>,
+    /// `TEMPORARY`
+    pub temporary: bool,
+    /// `UNLOGGED`
+    pub unlogged: bool,
+    /// Where the clause begins in the statement's text, and where it ends.
+    pub clause: (u32, u32),
+    /// The same of the query.
+    pub range: (u32, u32),
+}
 
 /// `CREATE TABLE`
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +30,8 @@ pub struct CreateTable<'a> {
     pub temporary: bool,
     /// `UNLOGGED`
     pub unlogged: bool,
+    /// `ON COMMIT`
+    pub on_commit: Option<OnCommit>,
     /// Its columns.
     pub columns: &'a [ColumnDefinition<'a>],
     /// Tables whose columns it takes over.
