@@ -235,3 +235,26 @@ fn who_waits_for_an_advisory_lock_gets_it_when_it_is_given_up() {
         server.stop();
     }
 }
+
+#[test]
+fn who_waits_for_a_trigger_to_be_made_fires_it() {
+    let setup = "create table fired (n int); \
+                 create function one_more() returns trigger language plpgsql as 'begin new.n := new.n + 1000; return new; end'";
+    let mut prepared = None;
+    in_all_models(setup, |name, a, b, number, later| {
+        // A plan that was made without the trigger, or with it: the same statement, prepared once for each model.
+        if number == 1 {
+            prepared = Some(b.prepare("insert into fired values ($1) returning n").unwrap());
+        }
+        let prepared = prepared.as_ref().unwrap();
+        let made = number % 2 == 1;
+        let change = if made {
+            "create trigger t before insert on fired for each row execute function one_more()"
+        } else {
+            "drop trigger t on fired"
+        };
+        a.batch_execute(&format!("begin; {change}")).unwrap();
+        let given: i32 = race(a, later, || b.query_one(prepared, &[&number]).unwrap().get(0));
+        assert_eq!(given, if made { number + 1000 } else { number }, "{name}: a plan for the triggers that were");
+    });
+}

@@ -463,6 +463,10 @@ settings! {
     /// Accepted for `pg_dump`; there are no such policies yet.
     RowSecurity "row_security": StatementBehavior, Session, boolean(true);
 
+    /// Which triggers fire: with `replica` those that are enabled for it, else those of the origin.
+    SessionReplicationRole "session_replication_role": StatementBehavior, SuperSession,
+        text(TextRule::OneOf(&["origin", "replica", "local"]), "origin");
+
     /// Whether the bodies of functions are checked when they are created.
     ///
     /// Accepted for `pg_dump`; there are no such functions yet.

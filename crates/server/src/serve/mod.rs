@@ -221,6 +221,7 @@ impl Database {
             session: Some(session.shared().id()),
             number: session.shared().number(),
             server: self,
+            transitions: &[],
         }
     }
 

@@ -104,8 +104,8 @@ impl Binder<'_> {
                 self.operator(&operator, None, operand)?
             }
             Ast::Binary { operator, left, right } => {
-                if let (Ast::Row(left), Ast::Row(right)) = (left.kind, right.kind) {
-                    return self.compare_rows(&operator, left, right, scope, clause);
+                if let Some(compared) = self.rows_compared(&operator, left, right, scope, clause)? {
+                    return Ok(compared);
                 }
                 if let (Ast::Row(left), Ast::Subquery(query)) = (left.kind, right.kind) {
                     return self.compare_row_with_query(&operator, left, query, scope, clause, at);
@@ -128,14 +128,10 @@ impl Binder<'_> {
                 Expr { kind: ExprKind::Not(Box::new(bound)), ty: boolean }
             }
             Ast::IsNull { operand, negated } => {
-                if let Ast::Row(items) = operand.kind {
+                if let Some(fields) = self.fields_of(operand, scope, clause)? {
                     // A row is null if all its fields are, and not null if none is.
-                    let mut tests = Vec::with_capacity(items.len());
-                    for item in items {
-                        let item = self.expr(item, scope, clause)?;
-                        tests.push(Expr { kind: ExprKind::IsNull(Box::new(item), negated), ty: boolean });
-                    }
-                    return Ok(Expr { kind: ExprKind::And(tests), ty: boolean });
+                    let test = |(_, field, _)| Expr { kind: ExprKind::IsNull(Box::new(field), negated), ty: boolean };
+                    return Ok(Expr { kind: ExprKind::And(fields.into_iter().map(test).collect()), ty: boolean });
                 }
                 let bound = self.expr(operand, scope, clause)?;
                 let bound = if matches!(bound.kind, ExprKind::Untyped(_) | ExprKind::Slot(_)) {
@@ -163,6 +159,9 @@ impl Binder<'_> {
                 Expr { kind, ty: boolean }
             }
             Ast::IsDistinct { left, right, negated } => {
+                if let Some((left, right)) = self.two_rows(left, right, at, scope, clause)? {
+                    return self.rows_distinct(left, right, negated, at);
+                }
                 let left = self.expr(left, scope, clause)?;
                 let right = self.expr(right, scope, clause)?;
                 self.is_distinct(left, right, negated, at)?
@@ -311,7 +310,12 @@ impl Binder<'_> {
         })
     }
 
-    fn exprs(&mut self, items: &[ast::Expr<'_>], scope: &Scope<'_>, clause: Clause) -> Result<Vec<(Expr, u32)>> {
+    pub(super) fn exprs(
+        &mut self,
+        items: &[ast::Expr<'_>],
+        scope: &Scope<'_>,
+        clause: Clause,
+    ) -> Result<Vec<(Expr, u32)>> {
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
             bound.push((self.expr(item, scope, clause)?, item.at));
@@ -764,7 +768,7 @@ impl Binder<'_> {
         Ok(column)
     }
 
-    fn is_distinct(&mut self, left: Expr, right: Expr, negated: bool, at: u32) -> Result<Expr> {
+    pub(super) fn is_distinct(&mut self, left: Expr, right: Expr, negated: bool, at: u32) -> Result<Expr> {
         let ty = Type::plain(Oid::BOOL);
         let resolved = resolve::resolve_operator("=", Some(left.ty.oid), right.ty.oid)
             .map_err(|error| error.at(self.position(at)))?;
@@ -871,59 +875,6 @@ impl Binder<'_> {
             true => Expr { kind: ExprKind::Not(Box::new(tests)), ty: boolean },
             false => tests,
         })
-    }
-
-    /// `(a, b) = (c, d)` and its relatives.
-    fn compare_rows(
-        &mut self,
-        operator: &Operator<'_>,
-        left: &[ast::Expr<'_>],
-        right: &[ast::Expr<'_>],
-        scope: &Scope<'_>,
-        clause: Clause,
-    ) -> Result<Expr> {
-        if left.len() != right.len() {
-            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions")
-                .at(self.position(operator.at)));
-        }
-        let left = self.exprs(left, scope, clause)?;
-        let right = self.exprs(right, scope, clause)?;
-        let pairs = left.into_iter().zip(right).map(|((left, _), (right, _))| (left, right)).collect();
-        self.compare_pairs(operator, pairs)
-    }
-
-    /// Pairs of values compared as rows are: the first pair that differs decides.
-    fn compare_pairs(&mut self, operator: &Operator<'_>, pairs: Vec<(Expr, Expr)>) -> Result<Expr> {
-        let boolean = Type::plain(Oid::BOOL);
-        let each = |binder: &mut Self, name, left: &Expr, right: &Expr| {
-            binder.operator(&Operator { name, ..*operator }, Some(left.clone()), right.clone())
-        };
-        let mut tests = Vec::with_capacity(pairs.len());
-        match operator.name {
-            "=" | "<>" => {
-                for (left, right) in &pairs {
-                    tests.push(each(self, operator.name, left, right)?);
-                }
-                let kind = if operator.name == "=" { ExprKind::And(tests) } else { ExprKind::Or(tests) };
-                Ok(Expr { kind, ty: boolean })
-            }
-            "<" | "<=" | ">" | ">=" => {
-                let strict = if operator.name.starts_with('<') { "<" } else { ">" };
-                let mut pairs = pairs.iter().rev();
-                let Some((left, right)) = pairs.next() else {
-                    return Err(self.unsupported("comparing empty rows", operator.at));
-                };
-                let mut test = each(self, operator.name, left, right)?;
-                for (left, right) in pairs {
-                    let less = each(self, strict, left, right)?;
-                    let equal = each(self, "=", left, right)?;
-                    let rest = Expr { kind: ExprKind::And(vec![equal, test]), ty: boolean };
-                    test = Expr { kind: ExprKind::Or(vec![less, rest]), ty: boolean };
-                }
-                Ok(test)
-            }
-            _ => Err(self.unsupported("this operator between rows", operator.at)),
-        }
     }
 
     fn case(

@@ -16,6 +16,7 @@ use super::expr::Clause;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{Body, Expr, ExprKind, From, Query, RelationId, Select, Source, Target};
 use crate::catalog::definition::TableDef;
+use crate::catalog::trigger::{BEFORE, ROW};
 use crate::types::function::Volatility;
 use base::{Error, Result, sqlstate};
 
@@ -67,6 +68,17 @@ impl Binder<'_> {
         };
         assigned.extend(self.generated(table, relation, value)?);
         Ok(())
+    }
+
+    /// The generated columns of a table, with their expressions over a new row that triggers may have changed; none if there are no
+    /// such triggers.
+    pub(super) fn generated_anew(&mut self, table: &TableDef, new: RelationId) -> Result<Vec<(u16, Expr)>> {
+        if !table.has_generated() || !table.has_trigger(ROW | BEFORE) {
+            return Ok(Vec::new());
+        }
+        let value = |column: usize| Expr::column(new, column as u16, table.columns[column].ty);
+        let generated = self.generated(table, new, value)?;
+        Ok(generated.into_iter().map(|(column, expr)| (column as u16, expr)).collect())
     }
 
     /// The generated columns of a table, with their expressions over these values.

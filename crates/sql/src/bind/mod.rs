@@ -11,6 +11,7 @@
 //! | [`query`], [`from`], `recursive`, [`grouping`], `grouping_sets`, [`window`] | queries |
 //! | [`modify`] | `INSERT`, `UPDATE`, `DELETE` |
 //! | [`routine`] | calls of functions of users |
+//! | `row` | rows, where their fields are asked for |
 //! | [`variable`] | variables of procedures |
 //! | [`view`] | views: their queries in place of their names, and what a new one refers to |
 //! | `updatable` | statements that change rows through views |
@@ -37,6 +38,7 @@ pub mod ordered;
 pub mod query;
 mod recursive;
 pub mod routine;
+mod row;
 pub mod same;
 pub mod scope;
 pub mod tree;

@@ -45,7 +45,11 @@ impl Binder<'_> {
             Some(source) => match plain_values(source) {
                 Some(rows) => {
                     self.with(source.with, source.recursive, None)?;
-                    let width = rows.first().map_or(0, |row| row.len());
+                    let is_whole = |expr: &ast::Expr<'_>| matches!(expr.kind, ast::ExprKind::WholeRow(_));
+                    let width = rows.first().map_or(0, |row| match row.iter().any(is_whole) {
+                        true => usize::MAX,
+                        false => row.len(),
+                    });
                     self.check_width(insert, width)?;
                     self.note_inserted(relation, &columns[..width.min(columns.len())]);
                     self.insert_rows(rows, &columns, &table, insert.overriding)?
@@ -58,6 +62,9 @@ impl Binder<'_> {
         let values = columns_to_targets(&table);
         let checks = self.checks(&table, new)?;
         let conflict = match insert.conflict {
+            Some(conflict) if changed.instead => {
+                return Err(self.unsupported("ON CONFLICT for a view with INSTEAD OF triggers", conflict.at));
+            }
             Some(conflict) => Some(self.conflict(conflict, &changed)?),
             None => None,
         };
@@ -68,7 +75,27 @@ impl Binder<'_> {
         let namespace = self.columns_of_changed(&changed, new, None);
         let returning = self.returning(insert.returning, &namespace)?;
         let kind = ModificationKind::Insert;
-        Ok(Modification { kind, table, relation, new, query, values, checks, view_checks, returning, conflict })
+        let updated = match &conflict {
+            Some(rule) => rule.update.iter().flatten().map(|(column, _)| *column).collect(),
+            None => Vec::new(),
+        };
+        let generated = self.generated_anew(&table, new)?;
+        Ok(Modification {
+            kind,
+            table,
+            relation,
+            new,
+            query,
+            values,
+            checks,
+            view_checks,
+            returning,
+            conflict,
+            updated,
+            generated,
+            instead: changed.instead,
+            old: Vec::new(),
+        })
     }
 
     /// Binds an `UPDATE`.
@@ -98,7 +125,11 @@ impl Binder<'_> {
             let expr = new.unwrap_or_else(|| Expr::column(relation, index as u16, column.ty));
             targets.push(Target { name: column.name.clone(), expr });
         }
-        let query = self.row_query(from, filter, targets, relation, update.at)?;
+        let old = self.old_targets(&changed, &mut targets);
+        let query = match changed.instead {
+            true => self.plain_query(Body::Select(Select { from, filter, ..Select::default() }), targets)?,
+            false => self.row_query(from, filter, targets, relation, update.at)?,
+        };
         let new = self.row_relation(relation, &table)?;
         let values = columns_to_targets(&table);
         let checks = self.checks(&table, new)?;
@@ -110,7 +141,24 @@ impl Binder<'_> {
         offered.append(others)?;
         let returning = self.returning(update.returning, &offered)?;
         let kind = ModificationKind::Update;
-        Ok(Modification { kind, table, relation, new, query, values, checks, view_checks, returning, conflict: None })
+        let updated = assigned.iter().map(|(column, _)| *column as u16).collect();
+        let generated = self.generated_anew(&table, new)?;
+        Ok(Modification {
+            kind,
+            table,
+            relation,
+            new,
+            query,
+            values,
+            checks,
+            view_checks,
+            returning,
+            conflict: None,
+            updated,
+            generated,
+            instead: changed.instead,
+            old,
+        })
     }
 
     /// Binds a `DELETE`.
@@ -121,6 +169,7 @@ impl Binder<'_> {
         self.needs(relation, DELETE);
         let mut namespace = self.columns_of_changed(&changed, relation, None);
         let (mut from, offers) = self.from(delete.using, None)?;
+        let others = offers.clone();
         namespace.append(offers)?;
         from.insert(0, From::Relation(relation));
         let scope = Scope { namespace: &namespace, parent: None };
@@ -128,6 +177,9 @@ impl Binder<'_> {
         if let Some(condition) = delete.filter {
             let bound = self.expr(condition, &scope, Clause::Where)?;
             conjuncts(self.condition(bound, "WHERE", condition.at)?, &mut filter);
+        }
+        if changed.instead {
+            return self.delete_instead(delete, &changed, (from, filter), others);
         }
         let query = self.row_query(from, filter, Vec::new(), relation, delete.at)?;
         let returning = self.returning(delete.returning, &namespace)?;
@@ -142,6 +194,57 @@ impl Binder<'_> {
             view_checks: Vec::new(),
             returning,
             conflict: None,
+            updated: Vec::new(),
+            generated: Vec::new(),
+            instead: false,
+            old: Vec::new(),
+        })
+    }
+
+    /// Adds the old values of a view's row to what a query gives, for triggers; answers where they are.
+    fn old_targets(&mut self, changed: &Changed, targets: &mut Vec<Target>) -> Vec<u16> {
+        if !changed.instead {
+            return Vec::new();
+        }
+        let first = targets.len();
+        for (index, column) in changed.table.visible() {
+            let expr = Expr::column(changed.relation, index as u16, column.ty);
+            targets.push(Target { name: column.name.clone(), expr });
+        }
+        (first..targets.len()).map(|at| at as u16).collect()
+    }
+
+    /// A `DELETE` of a view whose triggers do it: its rows are read, and `RETURNING` reads what was read.
+    fn delete_instead(
+        &mut self,
+        delete: &ast::Delete<'_>,
+        changed: &Changed,
+        (from, filter): (Vec<From>, Vec<Expr>),
+        others: Namespace,
+    ) -> Result<Modification> {
+        let table = changed.table.clone();
+        let mut targets = Vec::new();
+        let old = self.old_targets(changed, &mut targets);
+        let query = self.plain_query(Body::Select(Select { from, filter, ..Select::default() }), targets)?;
+        let new = self.row_relation(changed.relation, &table)?;
+        let mut offered = self.columns_of_changed(changed, new, None);
+        offered.append(others)?;
+        let returning = self.returning(delete.returning, &offered)?;
+        Ok(Modification {
+            kind: ModificationKind::Delete,
+            values: columns_to_targets(&table),
+            table,
+            relation: changed.relation,
+            new,
+            query,
+            checks: Vec::new(),
+            view_checks: Vec::new(),
+            returning,
+            conflict: None,
+            updated: Vec::new(),
+            generated: Vec::new(),
+            instead: true,
+            old,
         })
     }
 
@@ -149,6 +252,12 @@ impl Binder<'_> {
 
     /// The table that a statement changes.
     fn target(&mut self, path: ast::Path<'_>, alias: Option<ast::Name<'_>>, verb: &str) -> Result<Changed> {
+        if let Some(changed) = self.instead_of(path, verb)? {
+            if let Some(alias) = alias {
+                alias.text.clone_into(&mut self.bound.relations[changed.relation as usize].name);
+            }
+            return Ok(changed);
+        }
         if let Some(mut changed) = self.through_view(path, verb)? {
             if let (Some(view), Some(alias)) = (&mut changed.view, alias) {
                 alias.text.clone_into(&mut view.name);
@@ -172,7 +281,7 @@ impl Binder<'_> {
         if let Some(alias) = alias {
             self.bound.relations[relation as usize].name = alias.text.to_owned();
         }
-        Ok(Changed { relation, table, view: None })
+        Ok(Changed { relation, table, view: None, instead: false })
     }
 
     /// A namespace of one relation, under the name of another.
@@ -272,6 +381,10 @@ impl Binder<'_> {
                     .at(self.position(at)));
             }
             let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
+            if row.iter().any(|expr| matches!(expr.kind, ast::ExprKind::WholeRow(_))) {
+                bound.push(self.spread_row(row, columns, table, overriding)?);
+                continue;
+            }
             for (expr, &column) in row.iter().zip(columns) {
                 if matches!(expr.kind, ast::ExprKind::Default) {
                     continue;
@@ -296,6 +409,37 @@ impl Binder<'_> {
             .map(|(_, column)| Target { name: column.name.clone(), expr: Expr::constant(Constant::Null, column.ty) })
             .collect();
         self.plain_query(Body::Values(bound), targets)
+    }
+
+    /// A row of values with records in it, each of which stands for all its fields.
+    fn spread_row(
+        &mut self,
+        row: &[ast::Expr<'_>],
+        columns: &[usize],
+        table: &TableDef,
+        overriding: Option<Overriding>,
+    ) -> Result<Vec<Expr>> {
+        let at = row.first().map_or(0, |expr| expr.at);
+        let expr = ast::Expr { kind: ast::ExprKind::Row(row), at, height: 1 };
+        let fields = self.fields_of(&expr, &Scope::EMPTY, Clause::Values)?.unwrap_or_default();
+        if fields.len() > columns.len() {
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "INSERT has more expressions than target columns")
+                .at(self.position(at)));
+        }
+        let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
+        for ((_, value, at), &column) in fields.into_iter().zip(columns) {
+            if takes_value(table, column, overriding)? {
+                values[column] = Some(self.assign(value, table, column, at)?);
+            }
+        }
+        let mut spread = Vec::with_capacity(table.columns.len());
+        for (column, _) in table.visible() {
+            spread.push(match values[column].take() {
+                Some(value) => value,
+                None => self.default(table, column)?,
+            });
+        }
+        Ok(spread)
     }
 
     fn insert_query(

@@ -521,6 +521,10 @@ impl Binder<'_> {
                 SelectItem::TableStar(path) => {
                     let at = path.first().map_or(0, |name| name.at);
                     let Some(item) = scope.item(path) else {
+                        if let Some(fields) = self.whole(path, scope, at)? {
+                            targets.extend(fields.into_iter().map(|(name, expr, _)| Target { name, expr }));
+                            continue;
+                        }
                         let name = path.last().map_or("", |name| name.text);
                         let message = format!("missing FROM-clause entry for table \"{name}\"");
                         return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(at)));

@@ -596,6 +596,14 @@ pub struct Modification {
     pub returning: Vec<Target>,
     /// `ON CONFLICT`
     pub conflict: Option<ConflictRule>,
+    /// The columns that it assigns, those of `DO UPDATE` included.
+    pub updated: Vec<u16>,
+    /// Generated columns, with their expressions over the new row, where triggers may change it.
+    pub generated: Vec<(u16, Expr)>,
+    /// Triggers of a view do what is done.
+    pub instead: bool,
+    /// Then, for each column the result of the query that is its old value.
+    pub old: Vec<u16>,
 }
 
 /// What a modification does.

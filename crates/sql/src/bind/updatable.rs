@@ -20,6 +20,7 @@ use super::query::conjuncts;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{Expr, ExprKind, RelationId};
 use crate::catalog::definition::TableDef;
+use crate::catalog::trigger::{DELETE, INSERT, INSTEAD, UPDATE};
 use crate::catalog::view::ViewDef;
 use crate::parser::ast::{self, CheckOption, Distinct, Name, Query, SelectItem, TableRef};
 use base::{Error, Result, sqlstate};
@@ -33,6 +34,8 @@ pub(super) struct Changed {
     pub(super) table: Arc<TableDef>,
     /// The view that was named, if it was one.
     pub(super) view: Option<Through>,
+    /// It is a view whose triggers do what is done.
+    pub(super) instead: bool,
 }
 
 /// A view that rows are written through.
@@ -103,11 +106,31 @@ impl Binder<'_> {
     pub(super) fn through_view(&mut self, path: ast::Path<'_>, verb: &str) -> Result<Option<Changed>> {
         let Ok(table) = self.catalog.table(path) else { return Ok(None) };
         let Some(view) = &table.view else { return Ok(None) };
+        if table.has_trigger(INSTEAD | event_of(verb)) {
+            return Err(Error::unsupported("a view over a view with INSTEAD OF triggers cannot be changed")
+                .hint("Change the view below, or make INSTEAD OF triggers for this one."));
+        }
         self.note_table(&table, path);
         let access = self.new_access(table.oid);
         let changed = self.in_view(&table, view, |binder, query| binder.below_view(&table, view, query, verb))?;
         self.access_through(changed.relation, access);
         Ok(Some(changed))
+    }
+
+    /// A view of that path whose triggers do what a statement wants of it; none if there are none.
+    pub(super) fn instead_of(&mut self, path: ast::Path<'_>, verb: &str) -> Result<Option<Changed>> {
+        let Ok(table) = self.catalog.table(path) else { return Ok(None) };
+        let event = event_of(verb);
+        if table.view.is_none() || !table.has_trigger(INSTEAD | event) {
+            return Ok(None);
+        }
+        // Rows that are inserted are not read.
+        let read = if event == INSERT { None } else { self.view_relation(path)? };
+        let relation = match read {
+            Some(relation) => relation,
+            None => self.table_relation(path)?,
+        };
+        Ok(Some(Changed { relation, table, view: None, instead: true }))
     }
 
     fn below_view(&mut self, table: &TableDef, view: &ViewDef, query: &Query<'_>, verb: &str) -> Result<Changed> {
@@ -143,7 +166,7 @@ impl Binder<'_> {
                     return Err(refuse(ONE_TABLE));
                 }
                 let relation = self.table_relation(path)?;
-                Changed { relation, table: found, view: None }
+                Changed { relation, table: found, view: None, instead: false }
             }
         };
         let mut namespace = self.columns_of_changed(&below, below.relation, None);
@@ -263,6 +286,15 @@ impl Binder<'_> {
 }
 
 const ONE_TABLE: &str = "Views that do not select from a single table or view are not automatically updatable.";
+
+/// What a statement with that verb does, as triggers see it.
+fn event_of(verb: &str) -> u16 {
+    match verb {
+        "insert into" => INSERT,
+        "update" => UPDATE,
+        _ => DELETE,
+    }
+}
 
 /// The expression for another row of the table.
 fn moved(expr: &Expr, from: RelationId, to: RelationId) -> Expr {

@@ -19,6 +19,7 @@ use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
 use super::routine::{ParameterDef, RoutineDef};
 use super::schema::SchemaDef;
+use super::trigger::TriggerDef;
 use super::view::{Piece, ViewDef};
 use crate::parser::ast::CheckOption;
 use crate::types::{Oid, Type};
@@ -389,6 +390,7 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
     if let Some(view) = &table.view {
         view_image(&mut writer, view);
     }
+    writer.list(&table.triggers, trigger_image);
     writer.u8(match table.persistence {
         Persistence::Permanent => 0,
         Persistence::Unlogged => b'u',
@@ -421,6 +423,49 @@ fn stored_expr(parser: &mut Parser<'_>) -> Result<StoredExpr> {
         name: parser.text()?,
         ty: Type { oid: parser.oid()?, typmod: parser.u32()? as i32 },
         columns: parser.columns()?,
+    })
+}
+
+fn trigger_image(writer: &mut Writer, trigger: &TriggerDef) {
+    writer.u32(trigger.oid.0);
+    writer.text(&trigger.name);
+    writer.u32(trigger.function.0);
+    writer.u16(trigger.kind);
+    writer.u8(trigger.enabled);
+    writer.columns(&trigger.columns);
+    for text in [&trigger.condition, &trigger.old_table, &trigger.new_table] {
+        writer.bool(text.is_some());
+        writer.text(text.as_deref().unwrap_or(""));
+    }
+    writer.list(&trigger.arguments, |writer, argument| writer.text(argument));
+    writer.u32(trigger.constraint.unwrap_or(Oid::NONE).0);
+}
+
+fn trigger(parser: &mut Parser<'_>) -> Result<TriggerDef> {
+    let (oid, name, function) = (parser.oid()?, parser.text()?, parser.oid()?);
+    let (kind, enabled, columns) = (parser.u16()?, parser.u8()?, parser.columns()?);
+    let mut text = || {
+        let (is_there, text) = (parser.bool()?, parser.text()?);
+        Ok::<_, Error>(Some(text).filter(|_| is_there))
+    };
+    let (condition, old_table, new_table) = (text()?, text()?, text()?);
+    let arguments = parser.list(Parser::text)?;
+    let constraint = Some(parser.oid()?).filter(|oid| !oid.is_none());
+    if !b"ODRA".contains(&enabled) {
+        return Err(damaged());
+    }
+    Ok(TriggerDef {
+        oid,
+        name,
+        function,
+        kind,
+        enabled,
+        columns,
+        condition,
+        arguments,
+        old_table,
+        new_table,
+        constraint,
     })
 }
 
@@ -623,6 +668,7 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
             .list(|parser| Ok(Comment { of: parser.oid()?, column: parser.u16()?, text: parser.text()? }))?,
         sequence: if parser.bool()? { Some(sequence(&mut parser)?) } else { None },
         view: if parser.bool()? { Some(view(&mut parser)?) } else { None },
+        triggers: parser.list(trigger)?,
     };
     table.persistence = persistence(parser.u8()?)?;
     table.clustered = Some(parser.oid()?).filter(|oid| !oid.is_none());
@@ -648,7 +694,8 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
         }
         _ => true,
     });
-    if !indexed || !constrained {
+    let triggered = table.triggers.iter().all(|trigger| trigger.columns.iter().all(in_range));
+    if !indexed || !constrained || !triggered {
         return Err(damaged());
     }
     parser.end(table)
@@ -769,6 +816,7 @@ pub fn role(image: &[u8]) -> Result<RoleDef> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::trigger;
 
     fn example() -> TableDef {
         let column = |name: &str, default: Option<&str>| ColumnDef {
@@ -863,6 +911,19 @@ mod tests {
                 owner: Some(SequenceOwner { table: Oid(16_800), column: 3, identity: true }),
             }),
             view: None,
+            triggers: vec![TriggerDef {
+                oid: Oid(16_900),
+                name: "tr\u{e4}".to_owned(),
+                function: Oid(16_901),
+                kind: trigger::ROW | trigger::UPDATE,
+                enabled: b'O',
+                columns: vec![0, 2],
+                condition: Some("new.a > 0".to_owned()),
+                arguments: vec![String::new(), "x".to_owned()],
+                old_table: Some("o".to_owned()),
+                new_table: None,
+                constraint: Some(Oid(16_902)),
+            }],
         }
     }
 

@@ -7,6 +7,7 @@
 //! 1. Columns are numbered from one, as users see them (`attnum`), and indexed from zero in code: `number = index + 1`.
 //! 2. A dropped column keeps its place, because rows that are stored still have it.
 
+use super::trigger::TriggerDef;
 use super::view::ViewDef;
 use crate::lexer::{Lexer, TokenKind};
 use crate::types::{Kind, Oid, Type, stored, table, typmod};
@@ -116,6 +117,8 @@ pub struct TableDef {
     pub sequence: Option<SequenceDef>,
     /// What a user's view is.
     pub view: Option<ViewDef>,
+    /// Its triggers, in the order of their names.
+    pub triggers: Vec<TriggerDef>,
     /// How many times the definition was changed; plans made from an older one are not used any more.
     pub version: u64,
 }

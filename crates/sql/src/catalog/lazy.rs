@@ -57,6 +57,6 @@ impl<'c> LazyCatalog<'c> {
                 self.parts.get_or_init(|| parts).clone()
             }
         };
-        Ok(Catalog { catalogs: self.catalogs, definitions, path })
+        Ok(Catalog { catalogs: self.catalogs, definitions, path, transitions: &[] })
     }
 }

@@ -28,9 +28,11 @@ pub mod routine;
 pub mod schema;
 pub mod store;
 pub mod system;
+pub mod trigger;
 mod vacuum;
 pub mod view;
 
+use crate::exec::trigger::Transition;
 use crate::parser::ast::{Path, TypeName};
 use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
 use base::settings::quoted_identifier;
@@ -113,6 +115,7 @@ impl Catalogs {
             pieces: None,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
+            triggers: Vec::new(),
             options: Vec::new(),
             clustered: None,
             since: Xid(0),
@@ -142,13 +145,15 @@ pub struct Catalog<'c> {
     pub definitions: Arc<Definitions>,
     /// The session's search path.
     pub path: SearchPath,
+    /// Changed rows that a trigger's function reads as tables: names without a schema are theirs first.
+    pub transitions: &'c [Transition],
 }
 
 impl<'c> Catalog<'c> {
     /// The catalog for a session with this setting of `search_path`.
     pub fn new(catalogs: &'c Catalogs, definitions: Arc<Definitions>, search_path: &str, user: &str) -> Catalog<'c> {
         let path = SearchPath::new(search_path, user, None, |name| schema_in(&definitions, name));
-        Catalog { catalogs, definitions, path }
+        Catalog { catalogs, definitions, path, transitions: &[] }
     }
 
     /// Every schema: number and name.
@@ -276,6 +281,9 @@ impl<'c> Catalog<'c> {
                 }
                 None => Ok(None),
             };
+        }
+        if let Some(found) = self.transitions.iter().find(|known| known.table.name == name) {
+            return Ok(Some(found.table.clone()));
         }
         for &schema in &self.path.searched {
             if let Some(table) = self.table_in(schema, name)? {

@@ -99,6 +99,8 @@ pub struct Around<'r> {
     pub notifying: Notifying,
     /// Who calls functions of users; none where the plan calls none.
     pub caller: Option<&'r dyn super::routine::Caller>,
+    /// Changed rows that a trigger's function reads as tables.
+    pub transitions: &'r [super::trigger::Transition],
 }
 
 impl Around<'_> {
@@ -324,8 +326,18 @@ impl Around<'_> {
             Op::IsInRecovery | Op::IsPublishable => Datum::Bool(false),
             Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => self.size(op, oid(0))?,
             Op::SizePretty => return text(&pretty_size(args[0].int())),
-            // There are no extended statistics and no triggers.
-            Op::StatisticsColumns | Op::TriggerDefinition => Datum::Null,
+            // There are no extended statistics.
+            Op::StatisticsColumns => Datum::Null,
+            Op::TriggerDefinition => {
+                let catalog = self.catalog.get()?;
+                let pretty = args.get(1).is_some_and(|pretty| pretty.bool());
+                let tables = catalog.definitions.tables();
+                let shown = tables.flat_map(|table| table.triggers.iter().map(move |trigger| (table, trigger)));
+                match shown.into_iter().find(|(_, trigger)| trigger.oid == oid(0)) {
+                    Some((table, trigger)) => return text(&trigger.shown(&catalog, table, pretty)),
+                    None => Datum::Null,
+                }
+            }
             Op::TempSchema => Datum::Int(self.catalog.get()?.path.temporary.unwrap_or(Oid::NONE).0.into()),
             Op::Sleep => {
                 self.sleep(args[0].float())?;

@@ -13,7 +13,9 @@ use super::Exec;
 use super::modify::ModifyState;
 use super::stored::{load_row, no_tables};
 use super::target::{RowKey, Target};
+use super::trigger::has;
 use super::value::Value;
+use crate::catalog::trigger::{BEFORE, ROW, UPDATE};
 use crate::plan::blob::{At, Bytes};
 use crate::plan::record::ConflictRecord;
 use base::{Error, Kind, Result, sqlstate};
@@ -62,6 +64,7 @@ impl Exec<'_> {
             let Some(duplicate) = self.enter_row(&target, &state.new, tid)? else {
                 self.references_of_new(&target, u32::MAX, &state.new, |_| true)?;
                 self.check_views(state.record.view_checks, &target, &state.new)?;
+                self.inserted(state)?;
                 return Ok(true);
             };
             if !settles(self.plan.bytes, &conflict, target.indexes[duplicate.index].oid) {
@@ -188,6 +191,7 @@ impl Exec<'_> {
         row: &[u8],
         snapshot: &Snapshot,
     ) -> Result<Settled> {
+        const FIRED: u16 = ROW | BEFORE | UPDATE;
         let bytes = self.plan.bytes;
         let target = state.target.clone();
         let columns = bytes.list(At(conflict.existing));
@@ -208,6 +212,15 @@ impl Exec<'_> {
             if register > 0 {
                 new[column] = self.registers[register as usize - 1];
             }
+        }
+        if let Some(fires) = state.fires.as_ref().filter(|_| has(&target, FIRED)) {
+            let (before, proposed) = (self.constants(&old), self.proposed(&target, &new));
+            let updated = fires.updated.clone();
+            let Some(row) = self.before_row(&target, FIRED, &updated, Some(&before), Some(proposed))? else {
+                return Ok(Settled::Left);
+            };
+            self.put_new(state, &row)?;
+            new.clone_from(&state.new);
         }
         // Checks and RETURNING read the new row from the registers of the one that was to be inserted.
         for (value, register) in new.iter().zip(bytes.list(At(state.record.values)).iter()) {
@@ -233,10 +246,20 @@ impl Exec<'_> {
                 }
             }
             // It is locked.
-            Outcome::Changed { .. } | Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(Settled::Again),
+            Outcome::Own(command) => {
+                self.check_own(command, UPDATE)?;
+                return Ok(Settled::Again);
+            }
+            Outcome::Changed { .. } | Outcome::Gone | Outcome::Busy => return Ok(Settled::Again),
         }
         self.after_update(&target, conflict.assigned, &new, changed, |_, column| old[usize::from(column)])?;
         self.check_views(state.record.view_checks, &target, &new)?;
+        if let Some(fires) = &state.fires
+            && self.hears_rows(&target, UPDATE, fires)
+        {
+            let (old, new) = (Some(self.constants(&old)), Some(self.constants(&new)));
+            self.note_row(&target, UPDATE, fires, old, new)?;
+        }
         Ok(Settled::Updated)
     }
 }

@@ -17,6 +17,7 @@
 //! | [`scan`], [`series`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
+//! | [`trigger`] | triggers of the tables that are changed |
 //! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
 //! | `packed` | rows with large values |
 //!
@@ -49,11 +50,12 @@ pub mod store;
 pub mod stored;
 pub mod subplan;
 pub mod target;
+pub mod trigger;
 pub mod value;
 pub mod window;
 
 use crate::plan::Plan;
-use crate::plan::blob::At;
+use crate::plan::blob::{At, Constant};
 use crate::plan::record::NodeKind;
 use crate::types::{Arena, Datum};
 use access::Tables;
@@ -95,6 +97,11 @@ pub struct Exec<'e> {
     targets: Vec<Rc<target::Target>>,
     /// What is to be checked at the statement's end.
     pending: VecDeque<reference::Pending>,
+    /// Of a statement that is fed ([`Exec::feed`]): are more rows to come?
+    fed: Option<bool>,
+    /// The tables and events for which triggers before a statement were fired, and the rows that triggers read as tables.
+    begun: Vec<(u32, u16)>,
+    captured: Vec<(u32, u16, Rc<trigger::Captured>)>,
     /// A row on its way to its table, and a key to its index.
     row_bytes: Vec<u8>,
     key_bytes: Vec<u8>,
@@ -188,6 +195,9 @@ impl<'e> Exec<'e> {
             tables,
             targets: Vec::new(),
             pending: VecDeque::new(),
+            fed: None,
+            begun: Vec::new(),
+            captured: Vec::new(),
             row_bytes: Vec::new(),
             key_bytes: Vec::new(),
         }
@@ -207,6 +217,28 @@ impl<'e> Exec<'e> {
         }
         self.finish_commons()?;
         Ok(false)
+    }
+
+    /// Executes a statement that changes rows for one row of parameters after another, as one statement.
+    pub(crate) fn feed(&mut self, mut row: impl FnMut() -> Result<Option<Vec<Constant>>>) -> Result<()> {
+        self.fed = Some(true);
+        while let Some(values) = row()? {
+            self.parameters.clear();
+            self.memory.parameters.clear();
+            for parameter in self.plan.parameters() {
+                self.bind(values.get(parameter.index as usize).map_or(Datum::Null, Constant::datum))?;
+            }
+            let root = self.state_of(self.root);
+            if let State::Modify(state) = &mut self.states[root] {
+                let child = At(state.record.child);
+                state.parameters = self.memory.parameters.len();
+                self.rewind(child)?;
+            }
+            while self.next(self.root)? {}
+        }
+        self.fed = Some(false);
+        while self.next_row()? {}
+        Ok(())
     }
 
     /// What a register of the current row holds.

@@ -17,10 +17,12 @@
 
 use super::stored::{load_row, no_tables, tid_of, tid_value};
 use super::target::Target;
+use super::trigger::{Fires, has};
 use super::value::Value;
 use super::{Exec, State};
-use crate::plan::blob::At;
-use crate::plan::record::Modify;
+use crate::catalog::trigger::{self, BEFORE, INSTEAD, ROW};
+use crate::plan::blob::{At, Constant};
+use crate::plan::record::{ConflictRecord, Modify};
 use base::Result;
 use std::rc::Rc;
 use storage::heap::{Changes, Outcome};
@@ -37,6 +39,8 @@ pub(super) struct ModifyState {
     pub(super) new: Vec<Value>,
     /// How many bytes of parameters there were before the first row: what rows put behind them goes with the next one.
     pub(super) parameters: usize,
+    /// What is known of the table's triggers; none if it has none.
+    pub(super) fires: Option<Box<Fires>>,
 }
 
 impl Exec<'_> {
@@ -51,13 +55,22 @@ impl Exec<'_> {
                 let record = Modify::read(self.plan.bytes, node);
                 let target = self.target(At(record.table))?;
                 let parameters = self.memory.parameters.len();
-                Box::new(ModifyState { record, target, new: Vec::new(), parameters })
+                let updated = self.plan.bytes.list(At(record.updated)).iter().map(|column| column as u16).collect();
+                let fires = self.fires_of(&target, updated);
+                let state = Box::new(ModifyState { record, target, new: Vec::new(), parameters, fires });
+                if let Some(fires) = &state.fires {
+                    for event in self.events(&state.record) {
+                        self.before_statement(&state.target, event, &fires.updated)?;
+                    }
+                }
+                state
             }
         };
-        while self.next(At(state.record.child))? {
+        while self.fed != Some(false) && self.next(At(state.record.child))? {
             self.breath()?;
             self.memory.parameters.truncate(state.parameters);
             let done = match state.record.operation {
+                _ if state.record.instead != 0 => self.instead(&mut state)?,
                 INSERT => self.insert(&mut state)?,
                 UPDATE => self.update(&mut state)?,
                 _ => self.delete(&mut state)?,
@@ -73,11 +86,34 @@ impl Exec<'_> {
                 return Ok(true);
             }
         }
+        if self.fed == Some(true) {
+            self.put(node, State::Modify(state));
+            return Ok(false);
+        }
         self.put(node, State::Done);
+        if let Some(fires) = &state.fires {
+            for event in self.events(&state.record).into_iter().rev() {
+                self.note_statement(&state.target, event, fires)?;
+            }
+        }
         if !self.has_modifying_commons() {
             self.check_at_end()?;
         }
         Ok(false)
+    }
+
+    /// What the statement does, as triggers see it.
+    fn events(&self, record: &Modify) -> Vec<u16> {
+        match record.operation {
+            INSERT
+                if record.conflict != 0 && ConflictRecord::read(self.plan.bytes, At(record.conflict)).update != 0 =>
+            {
+                vec![trigger::INSERT, trigger::UPDATE]
+            }
+            INSERT => vec![trigger::INSERT],
+            UPDATE => vec![trigger::UPDATE],
+            _ => vec![trigger::DELETE],
+        }
     }
 
     /// Takes the new row's values from their registers.
@@ -93,6 +129,9 @@ impl Exec<'_> {
     fn insert(&mut self, state: &mut ModifyState) -> Result<bool> {
         self.new_row(state);
         let target = state.target.clone();
+        if !self.before_insert(state)? {
+            return Ok(false);
+        }
         self.check_not_null(&target, &state.new)?;
         self.check_conditions(state.record.checks, &target, &state.new)?;
         if state.record.conflict != 0 {
@@ -101,14 +140,96 @@ impl Exec<'_> {
         self.insert_row(&target, &state.new)?;
         self.check_views(state.record.view_checks, &target, &state.new)?;
         self.references_of_new(&target, u32::MAX, &state.new, |_| true)?;
+        self.inserted(state)?;
         Ok(true)
     }
 
+    /// Triggers of a view do what a statement wants; false if they do nothing.
+    fn instead(&mut self, state: &mut ModifyState) -> Result<bool> {
+        let event = match state.record.operation {
+            INSERT => trigger::INSERT,
+            UPDATE => trigger::UPDATE,
+            _ => trigger::DELETE,
+        };
+        self.new_row(state);
+        let target = state.target.clone();
+        let old = (event != trigger::INSERT).then(|| self.old_row(state));
+        let new = (event != trigger::DELETE).then(|| self.constants(&state.new));
+        match self.before_row(&target, ROW | INSTEAD | event, &[], old.as_deref(), new)? {
+            None => Ok(false),
+            Some(_) if event == trigger::DELETE => Ok(true),
+            Some(row) => self.put_new(state, &row).map(|()| true),
+        }
+    }
+
+    /// Triggers before a row is inserted; false if it is not to be.
+    fn before_insert(&mut self, state: &mut ModifyState) -> Result<bool> {
+        const FIRED: u16 = ROW | BEFORE | trigger::INSERT;
+        if state.fires.is_none() || !has(&state.target, FIRED) {
+            return Ok(true);
+        }
+        let proposed = self.proposed(&state.target, &state.new);
+        let target = state.target.clone();
+        match self.before_row(&target, FIRED, &[], None, Some(proposed))? {
+            Some(row) => self.put_new(state, &row).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// A row was inserted: triggers behind it.
+    pub(super) fn inserted(&mut self, state: &ModifyState) -> Result<()> {
+        let Some(fires) = &state.fires else { return Ok(()) };
+        if !self.hears_rows(&state.target, trigger::INSERT, fires) {
+            return Ok(());
+        }
+        let new = Some(self.constants(&state.new));
+        self.note_row(&state.target, trigger::INSERT, fires, None, new)
+    }
+
+    /// The row that is changed, as it was.
+    fn old_row(&self, state: &ModifyState) -> Vec<Constant> {
+        let columns = 0..state.target.shapes.len();
+        columns.map(|column| Constant::of(self.memory.datum(self.old_value(state, column as u16)))).collect()
+    }
+
+    /// Locks the row whose place is in its register before triggers are fired for it, as its newest version; none if it is to be left
+    /// alone.
+    fn hold_for(&mut self, state: &ModifyState, event: u16, tid: Tid) -> Result<Option<Tid>> {
+        let mut tid = tid;
+        let updated = state.fires.as_ref().map_or(&[][..], |fires| &fires.updated);
+        loop {
+            match self.hold_row(&state.target, tid, event, updated)? {
+                Outcome::Done { .. } => return Ok(Some(tid)),
+                Outcome::Changed { tid: newest, row } => {
+                    if !self.holds_again(state, newest, &row)? {
+                        return Ok(None);
+                    }
+                    self.assign_again(state)?;
+                    tid = newest;
+                }
+                Outcome::Own(command) => return self.check_own(command, event).map(|()| None),
+                Outcome::Gone | Outcome::Busy => return Ok(None),
+            }
+        }
+    }
+
     fn update(&mut self, state: &mut ModifyState) -> Result<bool> {
+        const FIRED: u16 = ROW | BEFORE | trigger::UPDATE;
         let Some(mut tid) = tid_of(self.registers[state.record.row_register as usize]) else { return Ok(false) };
+        let target = state.target.clone();
+        if state.fires.is_some() && has(&target, FIRED) {
+            let Some(held) = self.hold_for(state, trigger::UPDATE, tid)? else { return Ok(false) };
+            tid = held;
+            self.new_row(state);
+            let (old, proposed) = (self.old_row(state), self.proposed(&target, &state.new));
+            let updated = state.fires.as_ref().map_or(Vec::new(), |fires| fires.updated.clone());
+            let Some(row) = self.before_row(&target, FIRED, &updated, Some(&old), Some(proposed))? else {
+                return Ok(false);
+            };
+            self.put_new(state, &row)?;
+        }
         loop {
             self.new_row(state);
-            let target = state.target.clone();
             self.check_not_null(&target, &state.new)?;
             self.check_conditions(state.record.checks, &target, &state.new)?;
             let changes = target.changes(state.record.assigned, |column| self.has_changed(state, column));
@@ -119,6 +240,12 @@ impl Exec<'_> {
                         exec.old_value(state, column)
                     })?;
                     self.check_views(state.record.view_checks, &target, &state.new)?;
+                    if let Some(fires) = &state.fires
+                        && self.hears_rows(&target, trigger::UPDATE, fires)
+                    {
+                        let (old, new) = (Some(self.old_row(state)), Some(self.constants(&state.new)));
+                        self.note_row(&target, trigger::UPDATE, fires, old, new)?;
+                    }
                     return Ok(true);
                 }
                 Outcome::Changed { tid: newest, row } => {
@@ -130,13 +257,23 @@ impl Exec<'_> {
                     }
                     tid = newest;
                 }
-                Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(false),
+                Outcome::Own(command) => return self.check_own(command, trigger::UPDATE).map(|()| false),
+                Outcome::Gone | Outcome::Busy => return Ok(false),
             }
         }
     }
 
     fn delete(&mut self, state: &mut ModifyState) -> Result<bool> {
+        const FIRED: u16 = ROW | BEFORE | trigger::DELETE;
         let Some(mut tid) = tid_of(self.registers[state.record.row_register as usize]) else { return Ok(false) };
+        if state.fires.is_some() && has(&state.target, FIRED) {
+            let Some(held) = self.hold_for(state, trigger::DELETE, tid)? else { return Ok(false) };
+            tid = held;
+            let (old, target) = (self.old_row(state), state.target.clone());
+            if self.before_row(&target, FIRED, &[], Some(&old), None)?.is_none() {
+                return Ok(false);
+            }
+        }
         loop {
             let Some(tables) = &mut self.tables else { return Err(no_tables()) };
             match state.target.heap.delete(&mut tables.writer(), tid)? {
@@ -144,6 +281,12 @@ impl Exec<'_> {
                     let target = state.target.clone();
                     self.end_pieces(&target, tid)?;
                     self.note_gone(&target, |exec, column| exec.old_value(state, column))?;
+                    if let Some(fires) = &state.fires
+                        && self.hears_rows(&target, trigger::DELETE, fires)
+                    {
+                        let old = Some(self.old_row(state));
+                        self.note_row(&target, trigger::DELETE, fires, old, None)?;
+                    }
                     return Ok(true);
                 }
                 Outcome::Changed { tid: newest, row } => {
@@ -152,7 +295,8 @@ impl Exec<'_> {
                     }
                     tid = newest;
                 }
-                Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(false),
+                Outcome::Own(command) => return self.check_own(command, trigger::DELETE).map(|()| false),
+                Outcome::Gone | Outcome::Busy => return Ok(false),
             }
         }
     }

@@ -16,7 +16,9 @@
 use super::Exec;
 use super::stored::{no_tables, shapes_of};
 use super::target::{Target, encode_key, index_columns};
+use super::trigger::{Captured, Changed, Fires, has};
 use super::value::Value;
+use crate::catalog::trigger::{BEFORE, DELETE, ROW, UPDATE};
 use crate::key::{self, KeyColumn};
 use crate::large;
 use crate::plan::blob::{At, get_value, put_value};
@@ -25,6 +27,7 @@ use crate::row::{self, Row};
 use crate::types::{Datum, Kind};
 use base::{Error, RelId, Result, sqlstate};
 use std::ops::Bound;
+use std::rc::Rc;
 use storage::Snapshot;
 use storage::btree::{Btree, Direction};
 use storage::heap::{Batch, Fetched, Heap, Isolation, Outcome, Reader, RowWait, Writer};
@@ -37,6 +40,8 @@ pub(super) enum Pending {
     Refers { table: At, reference: At, key: Vec<u8> },
     /// A row that others may refer to is gone, or has another key now.
     Gone { table: At, reference: At, key: Vec<u8>, new: Option<Vec<u8>> },
+    /// A trigger is to be fired.
+    Fire { table: At, trigger: u32, event: u16, rows: Option<Rc<Changed>>, captured: Option<Rc<Captured>> },
 }
 
 /// A check of this column comes from `pg_constraint`.
@@ -367,6 +372,9 @@ impl Exec<'_> {
                     let reference = ReferenceRecord::read(self.plan.bytes, reference);
                     self.check_gone(&target, &reference, &key, new.as_deref())?;
                 }
+                Pending::Fire { table, trigger, event, rows, captured } => {
+                    self.fire_noted(table, trigger, event, rows.as_deref(), captured.as_ref())?;
+                }
             }
         }
         Ok(())
@@ -473,6 +481,18 @@ impl Exec<'_> {
             _ => bytes.list(At(reference.other_columns)),
         };
         let columns: Vec<u16> = columns.iter().map(|column| column as u16).collect();
+        let event = if matches!(along, Along::Delete) { DELETE } else { UPDATE };
+        self.along(&target, event, &columns, |exec, fires| exec.each_along(&target, rows, &columns, along, fires))
+    }
+
+    fn each_along(
+        &mut self,
+        target: &Target,
+        rows: &[Tid],
+        columns: &[u16],
+        along: Along<'_>,
+        fires: Option<&Fires>,
+    ) -> Result<()> {
         let parameters = self.memory.parameters.len();
         for &tid in rows {
             self.breath()?;
@@ -483,18 +503,19 @@ impl Exec<'_> {
                 let reader = Reader { snapshot: &snapshot, pairs: tables.pairs.pairs() };
                 let Some(row) = target.heap.fetch_version(&reader, tid, <[u8]>::to_vec)? else { return Ok(()) };
                 if matches!(along, Along::Delete) {
-                    return exec.delete_along(&target, tid, &row, &snapshot);
+                    return exec.delete_along(target, tid, &row, &snapshot, fires);
                 }
                 let mut assigned = Vec::with_capacity(columns.len());
                 for (at, &column) in columns.iter().enumerate() {
                     let value = match along {
                         Along::Key(new) => exec.memory.to_parameters(new[at])?,
-                        Along::Default => exec.default_of(&target, column)?,
+                        Along::Default => exec.default_of(target, column)?,
                         Along::Null | Along::Delete => Value::Null,
                     };
                     assigned.push((column, value));
                 }
-                exec.update_along(&target, tid, &row, &snapshot, (&assigned, matches!(along, Along::Default)))
+                let anew = matches!(along, Along::Default);
+                exec.update_along(target, tid, &row, &snapshot, (&assigned, anew), fires)
             })?;
         }
         Ok(())
@@ -519,9 +540,25 @@ impl Exec<'_> {
         }
     }
 
-    fn delete_along(&mut self, target: &Target, tid: Tid, row: &[u8], snapshot: &Snapshot) -> Result<()> {
+    fn delete_along(
+        &mut self,
+        target: &Target,
+        tid: Tid,
+        row: &[u8],
+        snapshot: &Snapshot,
+        fires: Option<&Fires>,
+    ) -> Result<()> {
         let (mut tid, mut row) = (tid, row.to_vec());
+        let mut asked = !has(target, ROW | BEFORE | DELETE);
         loop {
+            if let Some(fires) = fires.filter(|_| !asked) {
+                let old = self.values_of(target, &row)?;
+                let old = self.constants(&old);
+                if self.before_row(target, ROW | BEFORE | DELETE, &fires.updated, Some(&old), None)?.is_none() {
+                    return Ok(());
+                }
+                asked = true;
+            }
             let Some(tables) = &mut self.tables else { return Err(no_tables()) };
             let (isolation, deadline) = (tables.isolation, tables.deadline());
             let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
@@ -529,7 +566,12 @@ impl Exec<'_> {
                 Outcome::Done { .. } => {
                     let values = self.values_of(target, &row)?;
                     self.end_pieces(target, tid)?;
-                    return self.note_gone(target, |_, column| values[usize::from(column)]);
+                    self.note_gone(target, |_, column| values[usize::from(column)])?;
+                    if let Some(fires) = fires.filter(|fires| self.hears_rows(target, DELETE, fires)) {
+                        let old = Some(self.constants(&values));
+                        self.note_row(target, DELETE, fires, old, None)?;
+                    }
+                    return Ok(());
                 }
                 Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
                 Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(()),
@@ -544,22 +586,42 @@ impl Exec<'_> {
         row: &[u8],
         snapshot: &Snapshot,
         (values, anew): (&[(u16, Value)], bool),
+        fires: Option<&Fires>,
     ) -> Result<()> {
+        const FIRED: u16 = ROW | BEFORE | UPDATE;
         let (mut tid, mut row) = (tid, row.to_vec());
+        let asks = has(target, FIRED);
         loop {
             let old = self.values_of(target, &row)?;
             let mut new = old.clone();
             for &(column, value) in values {
                 new[usize::from(column)] = value;
             }
+            let mut assigned = values
+                .iter()
+                .fold(0u32, |mask, &(column, _)| if column < u32::BITS as u16 { mask | 1 << column } else { u32::MAX });
+            if let Some(fires) = fires.filter(|_| asks) {
+                let (before, proposed) = (self.constants(&old), self.constants(&new));
+                let given = self.before_row(target, FIRED, &fires.updated, Some(&before), Some(proposed.clone()))?;
+                let Some(given) = given else { return Ok(()) };
+                if given != proposed {
+                    if target.record.generated != 0 {
+                        return Err(Error::unsupported(
+                            "a trigger changed a row that a foreign key changes along, in a table with generated columns",
+                        )
+                        .hint("Let an AFTER trigger change the row."));
+                    }
+                    for (place, value) in new.iter_mut().zip(&given) {
+                        *place = self.memory.to_parameters(value.datum())?;
+                    }
+                    assigned = u32::MAX;
+                }
+            }
             self.check_not_null(target, &new)?;
             if target.record.checks != 0 {
                 self.set_row(target, &new);
                 self.check_conditions(target.record.checks, target, &new)?;
             }
-            let assigned = values
-                .iter()
-                .fold(0u32, |mask, &(column, _)| if column < u32::BITS as u16 { mask | 1 << column } else { u32::MAX });
             let changed = |exec: &Self, column: u16| {
                 let at = usize::from(column);
                 !exec.same(target.kind(column), old[at], new[at])
@@ -579,7 +641,12 @@ impl Exec<'_> {
                     self.after_update(target, assigned, &new, changed, |_, column| old[usize::from(column)])?;
                     // A default that is what was there refers to the row that goes.
                     let is_set = |column| anew && values.iter().any(|(set, _)| *set == column);
-                    return self.references_of_new(target, if anew { assigned } else { 0 }, &new, is_set);
+                    self.references_of_new(target, if anew { assigned } else { 0 }, &new, is_set)?;
+                    if let Some(fires) = fires.filter(|fires| self.hears_rows(target, UPDATE, fires)) {
+                        let (old, new) = (Some(self.constants(&old)), Some(self.constants(&new)));
+                        self.note_row(target, UPDATE, fires, old, new)?;
+                    }
+                    return Ok(());
                 }
                 Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
                 Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(()),

@@ -14,6 +14,7 @@ use super::Exec;
 use super::access::Tables;
 use super::series::FunctionState;
 use super::store::Rows;
+use super::trigger::{Fired, Firing};
 use super::value::{Memory, Value};
 use crate::plan::blob::{self, At, Constant};
 use crate::plan::record::FunctionScan;
@@ -21,10 +22,16 @@ use crate::procedure::run::Returned;
 use crate::types::{Datum, Oid, table};
 use base::{Error, Result};
 
-/// What calls functions of users: the session.
+/// What calls functions of users, and fires triggers: the session.
 pub trait Caller {
     /// Calls one with these values. What it gives is of no rows where it is null, or has none. `tables` is what the statement at hand uses.
     fn call(&self, oid: Oid, arguments: Vec<Constant>, tables: Option<&mut Tables<'_>>) -> Result<Returned>;
+
+    /// Is a trigger to be fired: is it enabled, and does its condition hold?
+    fn is_due(&self, firing: &Firing<'_>, tables: Option<&mut Tables<'_>>) -> Result<bool>;
+
+    /// Fires a trigger.
+    fn fire(&self, firing: &Firing<'_>, tables: Option<&mut Tables<'_>>) -> Result<Fired>;
 }
 
 impl Exec<'_> {

@@ -2,6 +2,7 @@
 
 use super::series::{FunctionState, next_moment};
 use super::store::Rows;
+use super::trigger::TRANSITIONS;
 use super::value::Value;
 use super::{Exec, State};
 use crate::catalog::provider::{RowSink, ViewContext};
@@ -197,7 +198,14 @@ impl Exec<'_> {
                     user: std::str::from_utf8(around.user).unwrap_or_default(),
                     database: around.database,
                 };
-                if let Some(provider) = catalog.catalogs.provider(record.provider) {
+                let transition = record.provider.checked_sub(TRANSITIONS).map(|index| index as usize);
+                if let Some(transition) = transition.and_then(|index| around.transitions.get(index)) {
+                    transition.rows(|row| {
+                        let made = row.iter().fold(rows.row(), |made, value| made.datum(value.datum()));
+                        made.end();
+                        super::breathe()
+                    })?;
+                } else if let Some(provider) = catalog.catalogs.provider(record.provider) {
                     provider.rows(&context, &mut rows)?;
                 }
                 Box::new(ViewState { rows, at: 0 })

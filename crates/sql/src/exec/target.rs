@@ -10,7 +10,7 @@ use crate::key::{self, KeyColumn};
 use crate::large::ROW_TARGET;
 use crate::plan::blob::{At, Bytes, List};
 use crate::plan::number;
-use crate::plan::record::{IndexRecord, Modify, TableRecord};
+use crate::plan::record::{IndexRecord, Modify, TableRecord, TriggerRecord};
 use crate::row::{self, Shape};
 use crate::types::{Datum, Kind, Oid};
 use base::{RelId, Result};
@@ -33,6 +33,8 @@ pub(super) struct Target {
     pub(super) pieces: Option<Pieces>,
     pub(super) shapes: row::Shapes,
     pub(super) indexes: Vec<Index>,
+    /// In the order in which they fire.
+    pub(super) triggers: Vec<TriggerRecord>,
 }
 
 /// One of its indexes.
@@ -121,6 +123,7 @@ impl Target {
             pieces: (record.pieces != 0).then(|| relations.pieces(RelId(record.pieces))),
             shapes: super::stored::shapes_of(bytes.list(At(record.kinds))),
             indexes: indexes.collect(),
+            triggers: bytes.list(At(record.triggers)).iter().map(|at| TriggerRecord::read(bytes, At(at))).collect(),
         }
     }
 

@@ -18,6 +18,7 @@ mod copy;
 mod discard;
 mod index;
 mod table;
+mod trigger;
 mod view;
 
 pub use super::routine::{
@@ -31,6 +32,7 @@ pub use copy::{Copy, CopyOption};
 pub use discard::DiscardKind;
 pub use index::{CreateIndex, IndexItem};
 pub use table::{CreateTable, Including, Like, SelectInto};
+pub use trigger::{CreateTrigger, TriggerChoice, TriggerStatement};
 pub use view::{CheckOption, CreateView};
 
 /// A name as it was written: folded, unquoted, cut to length.
@@ -888,6 +890,8 @@ pub enum Utility<'a> {
         /// `IF EXISTS`
         if_exists: bool,
     },
+    /// `CREATE TRIGGER`, `DROP TRIGGER`, `ALTER TRIGGER`
+    Trigger(&'a TriggerStatement<'a>),
     /// `CALL`
     Call(&'a Call<'a>),
     /// `DO`

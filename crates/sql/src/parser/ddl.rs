@@ -39,6 +39,9 @@ impl<'t, 'a> Parser<'t, 'a> {
                 if self.is(kw!("procedure"))? || self.is(kw!("function"))? {
                     return self.create_routine(true);
                 }
+                if self.is(kw!("trigger"))? || self.is(kw!("constraint"))? {
+                    return self.create_trigger(true);
+                }
                 let temporary = self.eat(kw!("temporary"))? || self.eat(kw!("temp"))?;
                 if self.is(kw!("view"))? || self.is(kw!("recursive"))? {
                     return self.create_view(true, temporary);
@@ -49,10 +52,11 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             "procedure" | "function" => self.create_routine(false),
             "role" | "user" | "group" => self.create_role(),
-            "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator"
-            | "rule" | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy"
-            | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
-            | "access" | "constraint" | "trusted" | "procedural" | "default" => {
+            "trigger" | "constraint" => self.create_trigger(false),
+            "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule"
+            | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication"
+            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted"
+            | "procedural" | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -618,8 +622,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             "view" => ObjectKind::View,
             "sequence" => ObjectKind::Sequence,
             "role" | "user" | "group" => return self.drop_role(),
-            "trigger" | "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator"
-            | "rule" | "cast" | "collation" | "owned" | "conversion" | "event" | "foreign" | "language" | "policy"
+            "trigger" => return self.drop_trigger(),
+            "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule"
+            | "cast" | "collation" | "owned" | "conversion" | "event" | "foreign" | "language" | "policy"
             | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
             | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
@@ -661,10 +666,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             return match word {
                 "role" | "user" | "group" => self.alter_role(),
                 "function" | "procedure" | "routine" => self.alter_routine(),
+                "trigger" => self.alter_trigger(),
                 "database" | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate"
                 | "collation" | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy"
-                | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
-                | "trigger" => {
+                | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }
@@ -848,8 +853,16 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.expect(kw!("to"))?;
                 Ok(AlterAction::Owner(self.role_name()?))
             }
-            "set" | "reset" | "enable" | "disable" | "inherit" | "no" | "attach" | "detach" | "cluster" | "replica"
-            | "force" | "of" | "not" | "options" => {
+            "enable" | "disable" => match self.trigger_action()? {
+                Some(action) => Ok(action),
+                None => {
+                    let words = format!("ALTER TABLE … {}", word.to_uppercase());
+                    self.skip_all()?;
+                    Ok(AlterAction::Unsupported(self.keep(&words)))
+                }
+            },
+            "set" | "reset" | "inherit" | "no" | "attach" | "detach" | "cluster" | "replica" | "force"
+            | "of" | "not" | "options" => {
                 let words = format!("ALTER TABLE … {}", word.to_uppercase());
                 self.skip_all()?;
                 Ok(AlterAction::Unsupported(self.keep(&words)))

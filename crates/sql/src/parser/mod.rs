@@ -33,6 +33,7 @@ mod query;
 pub mod role;
 mod routine;
 mod sequence;
+mod trigger;
 mod type_name;
 mod utility;
 mod view;

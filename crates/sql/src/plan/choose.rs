@@ -764,13 +764,27 @@ impl Planner<'_> {
     // ---- statements that change rows
 
     fn modification(&mut self, modification: Modification) -> Result<(Node, Vec<(String, Column)>)> {
-        let Modification { kind, table, relation, new, query, values, checks, view_checks, returning, conflict } =
-            modification;
+        let Modification {
+            kind,
+            table,
+            relation,
+            new,
+            query,
+            values,
+            checks,
+            view_checks,
+            returning,
+            conflict,
+            updated,
+            generated,
+            instead,
+            old,
+        } = modification;
         let output = query.output;
         let targets: Vec<Expr> = query.targets.iter().map(|target| target.expr.clone()).collect();
-        let row_id = (kind != ModificationKind::Insert).then(|| targets.len() as u16 - 1);
+        let row_id = (kind != ModificationKind::Insert && !instead).then(|| targets.len() as u16 - 1);
         let recheck = match &query.body {
-            Body::Select(select) if kind != ModificationKind::Insert => select.filter.clone(),
+            Body::Select(select) if kind != ModificationKind::Insert && !instead => select.filter.clone(),
             _ => Vec::new(),
         };
         let child = self.query(query, &Relations::new())?;
@@ -802,11 +816,15 @@ impl Planner<'_> {
             values,
             row_id,
             recheck,
-            targets: if kind == ModificationKind::Insert { Vec::new() } else { targets },
+            targets: if kind == ModificationKind::Insert || instead { Vec::new() } else { targets },
             checks,
             view_checks,
             returning,
             conflict,
+            updated,
+            generated,
+            instead,
+            old,
             others,
             changed_along,
         };

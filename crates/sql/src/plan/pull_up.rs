@@ -251,6 +251,7 @@ fn replace_in_modification(modification: &mut Modification, replaced: &Replaced)
     replace_in_query(&mut modification.query, replaced);
     modification.checks.iter_mut().for_each(|(_, expr)| replace(expr, replaced));
     modification.view_checks.iter_mut().for_each(|(_, expr)| replace(expr, replaced));
+    modification.generated.iter_mut().for_each(|(_, expr)| replace(expr, replaced));
     modification.returning.iter_mut().for_each(|target| replace(&mut target.expr, replaced));
     if let Some(conflict) = &mut modification.conflict {
         conflict.update.iter_mut().flatten().for_each(|(_, expr)| replace(expr, replaced));

@@ -407,6 +407,14 @@ records! {
         recompute,
         /// Where their bytes are kept: `RETURNING` reads them and has a buffer of its own.
         new_buffer,
+        /// The columns that the statement assigns, for triggers.
+        updated,
+        /// The program that computes generated columns of the new row again, when triggers have had it.
+        generated,
+        /// Where their bytes are kept.
+        generated_buffer,
+        /// 1 if triggers of a view do what is done.
+        instead,
     }
     /// Nothing: no rows.
     Nothing {
@@ -623,6 +631,21 @@ parts! {
         defaults,
         /// The storage of its pieces; zero if it has none.
         pieces,
+        /// Its triggers, in the order of their names: places of [`TriggerRecord`]s.
+        triggers,
+        /// Its generated columns.
+        generated,
+    }
+    /// A trigger.
+    TriggerRecord {
+        /// Its number.
+        oid,
+        /// When it fires: the bits of [`crate::catalog::trigger`].
+        kind,
+        /// The columns that have to be assigned; any if none.
+        columns,
+        /// 1 if it reads the old rows as a table, and 2 if the new ones.
+        tables,
     }
     /// A table whose rows a query locks.
     LockRecord {

@@ -336,6 +336,14 @@ pub struct Modify {
     pub returning: Option<(RelationId, Vec<Expr>)>,
     /// `ON CONFLICT`
     pub conflict: Option<crate::bind::tree::ConflictRule>,
+    /// The columns that it assigns.
+    pub updated: Vec<u16>,
+    /// Generated columns, with their expressions over the new row, where triggers may change it.
+    pub generated: Vec<(u16, Expr)>,
+    /// Triggers of a view do what is done.
+    pub instead: bool,
+    /// Then, for each column the result of the query that is its old value.
+    pub old: Vec<u16>,
     /// The tables that this one refers to, or that refer to it.
     pub others: Vec<Arc<TableDef>>,
     /// Those of them whose rows are changed along.
@@ -490,6 +498,7 @@ impl Node {
             Node::Modify(modify) => {
                 modify.recheck.iter().chain(&modify.targets).for_each(&mut *visit);
                 modify.checks.iter().chain(&modify.view_checks).for_each(|(_, expr)| visit(expr));
+                modify.generated.iter().for_each(|(_, expr)| visit(expr));
                 if let Some((_, targets)) = &modify.returning {
                     targets.iter().for_each(&mut *visit);
                 }

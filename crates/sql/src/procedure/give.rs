@@ -14,6 +14,12 @@ fn mismatch(detail: String) -> Error {
         .detail(detail)
 }
 
+/// A value that is no row, from a function that gives rows.
+fn not_composite() -> Error {
+    let message = "cannot return non-composite value from function returning composite type";
+    Error::statement(sqlstate::DATATYPE_MISMATCH, message)
+}
+
 impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
     fn result_type(&self, index: usize) -> Oid {
         self.returned.types.get(index).copied().unwrap_or(Oid::TEXT)
@@ -36,9 +42,28 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
     pub(super) fn give_value(&mut self, value: Option<&Piece>) -> Result<Flow<'i>> {
         if let Some(piece) = value {
             let (ty, value) = self.value(piece)?;
+            if self.readied.body.gives == Gives::Row {
+                return match value {
+                    Constant::Null => Ok(Flow::Return),
+                    _ => Err(not_composite()),
+                };
+            }
             self.put_value(0, ty, value)?;
             self.returned.count = 1;
         }
+        Ok(Flow::Return)
+    }
+
+    /// `RETURN` of a record, or of null, in a trigger's function.
+    pub(super) fn give_row(&mut self, variable: Option<u32>) -> Result<Flow<'i>> {
+        self.given = match variable.map(|number| &self.frame.slots[number as usize]) {
+            None | Some(Slot::Record(None, _)) => None,
+            Some(Slot::Record(Some(fields), _)) => {
+                Some(fields.iter().map(|field| (field.ty, field.value.clone())).collect())
+            }
+            Some(Slot::Scalar(_, Constant::Null)) => None,
+            Some(Slot::Scalar(..)) => return Err(not_composite()),
+        };
         Ok(Flow::Return)
     }
 

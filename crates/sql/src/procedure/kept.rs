@@ -78,8 +78,11 @@ impl Readied {
     }
 }
 
-/// The bodies of a process: of which procedure, and of which version of the definitions.
-pub(crate) struct Bodies(Spin<Vec<(Oid, u64, Arc<Readied>)>>);
+/// What a body is of: the number of a routine or a trigger, and whether it is the condition of a trigger.
+pub(crate) type Of = (Oid, bool);
+
+/// The bodies of a process: what they are of, and of which version of the definitions.
+pub(crate) struct Bodies(Spin<Vec<(Of, u64, Arc<Readied>)>>);
 
 impl Bodies {
     /// None yet.
@@ -88,19 +91,19 @@ impl Bodies {
     }
 
     /// The body of a procedure.
-    pub(crate) fn find(&self, oid: Oid, version: u64) -> Option<Arc<Readied>> {
+    pub(crate) fn find(&self, of: Of, version: u64) -> Option<Arc<Readied>> {
         let known = self.0.lock();
-        known.iter().find(|known| (known.0, known.1) == (oid, version)).map(|known| known.2.clone())
+        known.iter().find(|known| (known.0, known.1) == (of, version)).map(|known| known.2.clone())
     }
 
     /// Keeps one; the oldest makes room.
-    pub(crate) fn add(&self, oid: Oid, version: u64, readied: &Arc<Readied>) {
+    pub(crate) fn add(&self, of: Of, version: u64, readied: &Arc<Readied>) {
         let old = {
             let mut known = self.0.lock();
-            let at = known.iter().position(|known| known.0 == oid);
+            let at = known.iter().position(|known| known.0 == of);
             let at = at.or((known.len() >= KEPT_MAX).then_some(0));
             let old = at.map(|at| known.remove(at));
-            known.push((oid, version, readied.clone()));
+            known.push((of, version, readied.clone()));
             old
         };
         // What has to be dropped is dropped without the lock.

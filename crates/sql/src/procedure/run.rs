@@ -61,6 +61,8 @@ pub(crate) struct Interpreter<'i, 'e, A: Allocator + Copy> {
     turns: u32,
     /// What it gives back.
     pub(crate) returned: Returned,
+    /// The row that a trigger's function gives: a value for each column, with its type.
+    pub(crate) given: Option<Vec<(Type, Constant)>>,
     /// It may not change anything.
     pub(crate) reads_only: bool,
 }
@@ -106,6 +108,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
             floor,
             turns: 0,
             returned: Returned::default(),
+            given: None,
             reads_only: false,
         }
     }
@@ -254,6 +257,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
                 return Ok(if *again { Flow::Again(label) } else { Flow::Exit(label) });
             }
             Kind::Return(value) => return self.give_value(value.as_ref()),
+            Kind::ReturnRow(variable) => return self.give_row(*variable),
             Kind::ReturnNext(value) => self.give_next(value.as_ref())?,
             Kind::ReturnQuery(source) => self.give_rows(source)?,
             Kind::Run(piece) => drop(self.execute(piece, 0)?),

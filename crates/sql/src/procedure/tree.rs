@@ -267,6 +267,8 @@ pub enum Kind {
     },
     /// `RETURN`
     Return(Option<Piece>),
+    /// `RETURN` of a record, or of null.
+    ReturnRow(Option<u32>),
     /// `RETURN NEXT`; without a value, the output parameters as they are.
     ReturnNext(Option<Piece>),
     /// `RETURN QUERY`
@@ -323,7 +325,7 @@ impl Kind {
             Kind::Elements { .. } => "FOREACH over array",
             Kind::Leave { again: true, .. } => "CONTINUE",
             Kind::Leave { .. } => "EXIT",
-            Kind::Return(_) => "RETURN",
+            Kind::Return(_) | Kind::ReturnRow(_) => "RETURN",
             Kind::ReturnNext(_) => "RETURN NEXT",
             Kind::ReturnQuery(_) => "RETURN QUERY",
             Kind::Run(_) | Kind::Result(_) => "SQL statement",

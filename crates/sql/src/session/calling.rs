@@ -25,6 +25,7 @@ use crate::exec::access::Tables;
 use crate::exec::around::Around;
 use crate::exec::routine::Caller;
 use crate::exec::sequence::{Known, Memory};
+use crate::exec::trigger::{Fired, Firing};
 use crate::lexer::Literal;
 use crate::plan::blob::Constant;
 use crate::plan::{Plan, flags};
@@ -55,6 +56,21 @@ impl<A: Allocator + Copy> Caller for Calls<'_, '_, '_, A> {
         let mut session = self.session.borrow_mut();
         let mut notices = self.notices.borrow_mut();
         session.call_function(self.env, oid, arguments, tables, &mut **notices)
+    }
+
+    fn is_due(&self, firing: &Firing<'_>, tables: Option<&mut Tables<'_>>) -> Result<bool> {
+        let mut session = self.session.borrow_mut();
+        let mut notices = self.notices.borrow_mut();
+        session.run_among(self.env, true, tables, |session| session.is_due(self.env, firing, &mut **notices))
+    }
+
+    fn fire(&self, firing: &Firing<'_>, tables: Option<&mut Tables<'_>>) -> Result<Fired> {
+        if kernel::fiber::stack_is_low(self.floor) {
+            return Err(too_deep());
+        }
+        let mut session = self.session.borrow_mut();
+        let mut notices = self.notices.borrow_mut();
+        session.run_among(self.env, true, tables, |session| session.fire(self.env, firing, &mut **notices))
     }
 }
 
@@ -176,6 +192,7 @@ impl<A: Allocator + Copy> Session<A> {
             requests: RefCell::new(Vec::new()),
             notifying,
             caller: Some(&calls),
+            transitions: env.transitions,
         };
         let mut exec = Exec::new(plan, &around, Some(reading.tables(pairs)));
         bind_parameters(&mut exec, plan, parameters, literals, around.style)?;
@@ -225,15 +242,27 @@ impl<A: Allocator + Copy> Session<A> {
         tables: Option<&mut Tables<'_>>,
         notices: Notices<'_>,
     ) -> Result<Returned> {
-        let Some(tables) = tables else { return self.run_function(env, routine, arguments, notices) };
+        let changes = routine.volatility == b'v';
+        self.run_among(env, changes, tables, |session| session.run_function(env, routine, arguments, notices))
+    }
+
+    /// Runs a body in the middle of a statement that uses these tables; it may change something, or has the statement's snapshot.
+    pub(super) fn run_among<T>(
+        &mut self,
+        env: &Environment<'_>,
+        changes: bool,
+        tables: Option<&mut Tables<'_>>,
+        run: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let Some(tables) = tables else { return run(self) };
         catch_up(&mut self.work.pairs, tables.pairs.pairs())?;
         self.work.command = self.work.command.max(tables.later + 1);
         let around = self.work.lent.take();
-        if routine.volatility != b'v' {
+        if !changes {
             let version = env.database.shared.as_ref().and_then(|shared| shared.settled());
             self.work.lent = Some(Lent { snapshot: tables.snapshot, version });
         }
-        let done = self.run_function(env, routine, arguments, notices);
+        let done = run(self);
         self.work.lent = around;
         catch_up(tables.pairs, self.work.pairs.pairs())?;
         tables.later = self.work.command;

@@ -15,6 +15,7 @@
 //! | [`transaction`] | transaction blocks |
 //! | `savepoint` | savepoints |
 //! | `identity` | who the session is: whose privileges are in force |
+//! | `firing` | triggers |
 //! | `calling` | executions that call functions of users |
 //! | [`work`] | the transaction in the storage: snapshots, locks, commit |
 //! | `access` | whether the current user may execute a plan |
@@ -36,6 +37,7 @@ pub(crate) mod access;
 mod calling;
 pub mod current;
 pub mod extended;
+pub(crate) mod firing;
 pub(crate) mod identity;
 pub mod login;
 pub mod output;
@@ -57,6 +59,7 @@ use crate::catalog::schema::{self, BOOTSTRAP_ROLE, SearchPath};
 use crate::catalog::store::CatalogShared;
 use crate::catalog::{Catalog, Catalogs, schema_in};
 use crate::exec::sequence::Remembered;
+use crate::exec::trigger::Transition;
 use crate::notification::pending::{self, Notices};
 use crate::notification::queue::Queue;
 use crate::plan::cache::StatementCache;
@@ -205,6 +208,8 @@ pub struct Environment<'e> {
     pub number: u32,
     /// What the server does on behalf of statements.
     pub server: &'e dyn Server,
+    /// Changed rows that a trigger's function reads as tables.
+    pub transitions: &'e [Transition],
 }
 
 /// What only the server can do.
@@ -375,7 +380,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// The same while the transaction's state is taken out of the session.
     pub(crate) fn catalog_in<'v>(&'v self, env: &Environment<'v>, work: &Work<A>) -> Result<Catalog<'v>> {
         let (definitions, path) = self.catalog_parts(env, work)?;
-        Ok(Catalog { catalogs: &env.database.catalogs, definitions, path })
+        Ok(Catalog { catalogs: &env.database.catalogs, definitions, path, transitions: env.transitions })
     }
 
     /// What the catalog is put together from.

@@ -50,11 +50,11 @@ pub(crate) enum Ended {
 }
 
 /// What an execution leaves.
-pub(super) struct Executed<T> {
-    pub(super) value: T,
-    pub(super) random: u64,
-    pub(super) requests: Vec<Request>,
-    pub(super) warnings: Vec<Error>,
+pub(crate) struct Executed<T> {
+    pub(crate) value: T,
+    pub(crate) random: u64,
+    pub(crate) requests: Vec<Request>,
+    pub(crate) warnings: Vec<Error>,
 }
 
 /// Rows that were collected.
@@ -223,6 +223,12 @@ impl<A: Allocator + Copy> Session<A> {
         key.push(view.date_format() as u8);
         key.push(view.interval_style() as u8);
         key.push(view.value(SettingId::ExtraFloatDigits).number() as u8);
+        for known in env.transitions {
+            key.extend_from_slice(known.table.name.as_bytes());
+            key.push(0);
+            let columns = known.table.columns.iter();
+            columns.for_each(|column| key.extend_from_slice(format!("{}:{:?},", column.name, column.ty).as_bytes()));
+        }
         key.push(u8::from(new_parameters));
         key.extend_from_slice(&(types.len() as u32).to_le_bytes());
         types.iter().for_each(|oid| key.extend_from_slice(&oid.0.to_le_bytes()));
@@ -451,6 +457,28 @@ impl<A: Allocator + Copy> Session<A> {
         Ok((executed.value, executed.requests))
     }
 
+    /// Executes a plan that changes rows, for one row of parameters after another that `pull` feeds it with.
+    pub(crate) fn execute_fed<T>(
+        &mut self,
+        env: &Environment<'_>,
+        plan: &[u8],
+        notices: Notices<'_>,
+        pull: impl FnOnce(&mut Exec<'_>, &Around<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let plan =
+            Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        let executed = match plan.has(flags::CALLS) {
+            true => self.execute_calling(env, plan, &[], ("", &[]), &mut *notices, pull)?,
+            false => self.execute_alone(env, plan, &[], ("", &[]), pull)?,
+        };
+        for warning in &executed.warnings {
+            notices(MessageLevel::Warning, warning);
+        }
+        self.random = executed.random;
+        self.carry_out(env, executed.requests)?;
+        Ok(executed.value)
+    }
+
     /// Executes a plan that calls no function of a user: `pull` pulls its rows.
     fn execute_alone<T>(
         &mut self,
@@ -540,6 +568,7 @@ impl<A: Allocator + Copy> Session<A> {
             requests: RefCell::new(Vec::new()),
             notifying: self.notifying(env),
             caller: None,
+            transitions: env.transitions,
         }
     }
 

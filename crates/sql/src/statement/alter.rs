@@ -11,6 +11,7 @@ use super::owner::Needs;
 use super::retype::{Retyped, pass};
 use super::table::constraint_named;
 use crate::bind::index::Place;
+use super::trigger::{drop_triggers_of, enable_triggers};
 use crate::catalog::definition::{ConstraintKind, Identity, SequenceOwner, TableDef};
 use crate::catalog::privilege;
 use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path, SequenceOptions};
@@ -35,7 +36,7 @@ impl<A: Allocator + Copy> Session<A> {
         let tag = Some(Tag::Words(words));
         self.check_writes(env, words)?;
         let only_references = actions.iter().all(|action| {
-            matches!(action, AlterAction::AddConstraint(added) if matches!(added.kind, Written::ForeignKey { .. }))
+            matches!(action, AlterAction::Triggers(..)) || matches!(action, AlterAction::AddConstraint(added) if matches!(added.kind, Written::ForeignKey { .. }))
         });
         let mode = if only_references { LockMode::ShareRowExclusive } else { LockMode::AccessExclusive };
         let Some(found) = self.lock_table(env, path, mode, true, Needs::Ownership)? else {
@@ -225,6 +226,7 @@ impl<A: Allocator + Copy> Session<A> {
                 AlterAction::RenameConstraint(name, new) => {
                     self.rename_constraint(env, &mut draft.table, *name, *new)?;
                 }
+                AlterAction::Triggers(choice, state) => enable_triggers(&mut draft.table, choice, *state)?,
                 AlterAction::Schema(name) => self.move_table(env, &mut draft, *name)?,
                 AlterAction::Owner(name) => self.give_table(env, &mut draft, name)?,
                 AlterAction::Unsupported(words) => return Err(super::refused(&format!("ALTER TABLE {words}"))),
@@ -277,6 +279,10 @@ impl<A: Allocator + Copy> Session<A> {
                 text.replace_range(place.start as usize..place.end as usize, &quoted_identifier(new.text));
             }
         })?;
+        for trigger in &mut table.triggers {
+            let condition = trigger.condition.as_deref();
+            trigger.condition = condition.map(|text| crate::catalog::trigger::renamed(text, name.text, new.text));
+        }
         table.columns[column].name = new.text.to_owned();
         Ok(())
     }
@@ -543,6 +549,7 @@ impl<A: Allocator + Copy> Session<A> {
         let what = format!("column {} of table {}", name.text, draft.table.name);
         let views = self.views_that_go_with(env, (&draft.table, column), (&what, cascade), out)?;
         self.forget_views(env, &views)?;
+        drop_triggers_of(&mut draft.table, column, cascade, out)?;
         for other in computed_from(&draft.table, column) {
             let computed = draft.table.columns[other].name.clone();
             let table = draft.table.name.clone();
@@ -606,6 +613,7 @@ fn check_of_view(view: &TableDef, actions: &[AlterAction<'_>]) -> Result<()> {
             | AlterAction::RenameColumn(..)
             | AlterAction::Schema(_)
             | AlterAction::Owner(_)
+            | AlterAction::Triggers(..)
             | AlterAction::Unsupported(_) => {}
             AlterAction::SetDefault(..) | AlterAction::SetOptions(_) | AlterAction::ResetOptions(_) => {
                 return Err(super::refused("ALTER VIEW of this kind"));

@@ -126,7 +126,12 @@ impl<A: Allocator + Copy> Session<A> {
     fn check_unused(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
         let definitions = self.definitions(env, &self.work)?;
         let calls = |table: &&Arc<TableDef>| table.view.as_ref().is_some_and(|view| view.calls(routine.oid));
+        let fires = definitions.tables().find_map(|table| {
+            let found = table.triggers.iter().find(|trigger| trigger.function == routine.oid)?;
+            Some(format!("trigger {} on {} {}", found.name, table.word(), table.name))
+        });
         let user = match definitions.tables().find(calls) {
+            _ if fires.is_some() => fires,
             Some(view) => Some(format!("view {}", view.name)),
             None => self.default_calling(env, routine)?,
         };

@@ -20,6 +20,7 @@
 //! | `owner` | `OWNER TO`, `REASSIGN OWNED` |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | `routine`, `alter_routine`, `call` | `CREATE FUNCTION`, `CREATE PROCEDURE`, their `ALTER` and `DROP`, `DO`; `CALL` |
+//! | `trigger` | `CREATE`, `ALTER`, `DROP TRIGGER`, and which of them are enabled |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `CHECKPOINT`, `LOCK TABLE` |
 //! | [`rewrite`] | `VACUUM FULL`, `CLUSTER`, `REINDEX` |
@@ -55,6 +56,7 @@ pub mod setting;
 pub mod table;
 pub(crate) mod temporary;
 pub mod transaction;
+mod trigger;
 mod view;
 
 use crate::parser::ast::{DiscardKind, Utility};
@@ -138,7 +140,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.alter_sequence(env, path, *if_exists, change, out)
             }
             Utility::Truncate { paths, restart_identity, cascade } => {
-                self.truncate(env, paths, *restart_identity, *cascade)
+                self.truncate(env, paths, *restart_identity, *cascade, out)
             }
             Utility::Copy(copy) => self.copy(env, text, copy, out),
             Utility::Vacuum { analyze, full, verbose, paths } => {
@@ -155,6 +157,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::DropRoutine { kind, routines, if_exists } => {
                 self.drop_routines(env, *kind, routines, *if_exists, out)
             }
+            Utility::Trigger(statement) => self.trigger_statement(env, statement, out),
             Utility::Call(call) => self.call_statement(env, text, call, out),
             Utility::Do(block) => self.do_statement(env, block, out),
             Utility::Unsupported(words) => Err(refused(words)),

@@ -351,7 +351,7 @@ impl<A: Allocator + Copy> Session<A> {
         let settled =
             env.database.shared.as_ref().filter(|_| self.shares_plans(env)).and_then(|shared| shared.settled());
         let settled = settled.filter(|_| !routine.oid.is_none());
-        if let Some(found) = settled.and_then(|version| env.database.bodies.find(routine.oid, version)) {
+        if let Some(found) = settled.and_then(|version| env.database.bodies.find((routine.oid, false), version)) {
             return Ok(found);
         }
         let variable = |(index, parameter): (usize, &ParameterDef)| Declared {
@@ -372,17 +372,18 @@ impl<A: Allocator + Copy> Session<A> {
                 .filter(|(_, parameter)| parameter.is_input())
                 .map(|(variable, _)| variable)
                 .collect(),
+            _ if routine.result == Oid::TRIGGER => crate::session::firing::variables(&routine.name),
             _ => arguments.collect(),
         };
         let known = (routine.name.as_str(), gives(routine), routine.language == SQL);
         let readied = self.ready(env, &routine.body, known, arguments, settled)?;
         if let Some(version) = settled {
-            env.database.bodies.add(routine.oid, version, &readied);
+            env.database.bodies.add((routine.oid, false), version, &readied);
         }
         Ok(readied)
     }
 
-    fn ready(
+    pub(crate) fn ready(
         &mut self,
         env: &Environment<'_>,
         text: &str,

@@ -287,6 +287,7 @@ impl<A: Allocator + Copy> Session<A> {
             pieces: None,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
+            triggers: Vec::new(),
             options: Vec::new(),
             clustered: None,
             since: Xid(0),

@@ -11,6 +11,7 @@ use crate::catalog::definition::{
 };
 use crate::catalog::privilege;
 use crate::catalog::schema::SchemaDef;
+use crate::catalog::trigger::BEFORE;
 use crate::catalog::{schema, split};
 use crate::parser::ast::{ColumnDefinition, CreateTable, Name, ObjectKind, Path};
 use crate::parser::role::RoleName;
@@ -142,6 +143,7 @@ impl<A: Allocator + Copy> Session<A> {
             pieces: None,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
+            triggers: Vec::new(),
             options,
             clustered: None,
             since: Xid(0),
@@ -404,12 +406,13 @@ impl<A: Allocator + Copy> Session<A> {
         self.define(env, &changes)
     }
 
-    pub(super) fn truncate(
+    pub(super) fn truncate<O: Output>(
         &mut self,
         env: &Environment<'_>,
         paths: &[Path<'_>],
         restarts: bool,
         cascade: bool,
+        out: &mut O,
     ) -> Result<Option<Tag>> {
         self.check_writes(env, "TRUNCATE TABLE")?;
         let mut tables: Vec<TableDef> = Vec::with_capacity(paths.len());
@@ -442,6 +445,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
             at += 1;
         }
+        self.fire_truncate(env, &tables, BEFORE, out)?;
         let since = self.own_xid(env)?;
         let relations = env.stored()?;
         let mut forgotten = Vec::new();
@@ -467,6 +471,7 @@ impl<A: Allocator + Copy> Session<A> {
         if restarts {
             self.restart_owned(env, &tables)?;
         }
+        self.fire_truncate(env, &tables, 0, out)?;
         Ok(Some(Tag::Words("TRUNCATE TABLE")))
     }
 

@@ -130,6 +130,7 @@ impl<A: Allocator + Copy> Session<A> {
                     pieces: None,
                     constraints: Vec::new(),
                     referenced_by: Vec::new(),
+                    triggers: Vec::new(),
                     options,
                     clustered: None,
                     since: Xid(0),

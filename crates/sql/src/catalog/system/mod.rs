@@ -8,6 +8,7 @@ mod objects;
 mod relations;
 mod sequences;
 mod statistics;
+mod triggers;
 
 pub(crate) use relations::{constraint_definition, index_column, index_definition, rule_definition};
 
@@ -56,6 +57,7 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_attrdef" => Box::new(relations::defaults),
         "pg_index" => Box::new(relations::indexes),
         "pg_constraint" => Box::new(relations::constraints),
+        "pg_trigger" => Box::new(triggers::triggers),
         "pg_namespace" => Box::new(relations::namespaces),
         "pg_tables" => Box::new(relations::tables),
         "pg_rewrite" => Box::new(relations::rules),

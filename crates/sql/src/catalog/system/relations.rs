@@ -41,7 +41,7 @@ pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 columns: def.columns.len() as i64,
                 checks: checks as i64,
                 rules: def.view.is_some(),
-                triggers: referring || !def.referenced_by.is_empty(),
+                triggers: referring || !def.referenced_by.is_empty() || !def.triggers.is_empty(),
                 options: &options,
                 size: context.catalog.statistics(def.oid),
                 acl: context.catalog.definitions.shown_acl(Guard::relation(&def)),

@@ -1,6 +1,6 @@
 //! Changes of what is defined: the actions of `ALTER TABLE`, and what is said of sequences.
 
-use super::{ColumnDefinition, Name, Path, SourceExpr, StorageOption, TableConstraint, TypeName};
+use super::{ColumnDefinition, Name, Path, SourceExpr, StorageOption, TableConstraint, TriggerChoice, TypeName};
 use crate::parser::role::RoleName;
 
 /// What is said of a sequence.
@@ -105,6 +105,8 @@ pub enum AlterAction<'a> {
     Schema(Name<'a>),
     /// `OWNER TO`
     Owner(RoleName<'a>),
+    /// `ENABLE TRIGGER`, `DISABLE TRIGGER`: which, and the letter of their state in `pg_trigger`.
+    Triggers(TriggerChoice<'a>, u8),
     /// A change that PostgreSQL has and this server has not: its first words.
     Unsupported(&'a str),
 }

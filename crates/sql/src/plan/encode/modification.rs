@@ -2,11 +2,15 @@
 
 use super::super::blob::At;
 use super::super::program::{Code, Step};
-use super::super::record::{CheckRecord, ConflictRecord, IndexRecord, Modify, ReferenceRecord, TableRecord};
+use super::super::record::{
+    CheckRecord, ConflictRecord, IndexRecord, Modify, ReferenceRecord, TableRecord, TriggerRecord,
+};
 use super::super::tree;
 use super::{Columns, Encoder, columns_in, flags};
 use crate::bind::tree::{Column, ConflictRule, Expr, ExprKind, ModificationKind, RelationId, TABLE_OID};
 use crate::catalog::definition::{Action, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Rows, TableDef};
+use crate::catalog::trigger::{BEFORE, ROW, UPDATE};
+use crate::exec::trigger::{HAS_NEW_TABLE, HAS_OLD_TABLE};
 use crate::types::{Oid, table};
 use base::{Error, RelId, Result, sqlstate};
 use std::sync::Arc;
@@ -27,12 +31,15 @@ impl Encoder<'_> {
                 read.insert(output(*value));
             }
         }
-        if let Some(row_id) = modify.row_id {
-            read.insert(output(row_id));
-        }
+        read.extend(modify.row_id.iter().chain(&modify.old).map(|result| output(*result)));
         let assigned = self.assigned(modify);
-        read.extend(old_columns(modify, assigned));
+        if !modify.instead {
+            read.extend(old_columns(modify, assigned));
+        }
         let mut above = Columns::new();
+        for (_, expr) in &modify.generated {
+            columns_in(expr, &self.tree.subplans, &mut above);
+        }
         for (_, check) in modify.checks.iter().chain(&modify.view_checks) {
             columns_in(check, &self.tree.subplans, &mut above);
         }
@@ -56,13 +63,14 @@ impl Encoder<'_> {
             false => above,
         };
         // A deleted row has no new one: its own relation stands for that.
-        let made = |column: &&Column| column.relation == modify.new && modify.kind != ModificationKind::Delete;
+        let has_new = modify.kind != ModificationKind::Delete || modify.instead;
+        let made = |column: &&Column| column.relation == modify.new && has_new;
         read.extend(existing.iter().filter(|column| !made(column)));
         if modify.kind == ModificationKind::Insert {
             read.retain(|column| column.relation != modify.relation);
         }
-        if modify.conflict.is_some() {
-            // The row that is updated instead is put into these registers, so no two columns may share one.
+        if modify.conflict.is_some() || modify.table.has_trigger(ROW) {
+            // The row that is updated instead, or that a trigger gives, is put into these registers, so no two columns may share one.
             for column in &read {
                 self.register(*column)?;
             }
@@ -76,7 +84,10 @@ impl Encoder<'_> {
             });
         }
         let mut old = Vec::new();
-        if modify.kind != ModificationKind::Insert {
+        for result in &modify.old {
+            old.push(u32::from(self.register(output(*result))?) + 1);
+        }
+        if modify.kind != ModificationKind::Insert && !modify.instead {
             for (index, _) in modify.table.columns.iter().enumerate() {
                 let column = Column { relation: modify.relation, column: index as u16 };
                 let known = self.registers.get(&self.canonical(column));
@@ -112,7 +123,7 @@ impl Encoder<'_> {
             returning = code.finish(&mut self.plan).0;
         }
         let mut recompute = 0;
-        if modify.kind == ModificationKind::Update {
+        if modify.kind == ModificationKind::Update && !modify.instead {
             let mut code = Code::new();
             for value in modify.values.iter().flatten() {
                 let target = &modify.targets[usize::from(*value)];
@@ -124,6 +135,16 @@ impl Encoder<'_> {
                 }
             }
             recompute = code.finish(&mut self.plan).0;
+        }
+        let mut generated = 0;
+        if !modify.generated.is_empty() {
+            let mut code = Code::new();
+            for (column, expr) in &modify.generated {
+                self.expr(&mut code, expr)?;
+                let register = self.register(Column { relation: modify.new, column: *column })?;
+                code.step_half(Step::Store, register);
+            }
+            generated = code.finish(&mut self.plan).0;
         }
         let conflict = match &modify.conflict {
             Some(conflict) => self.conflict(conflict, modify)?,
@@ -154,12 +175,23 @@ impl Encoder<'_> {
             recheck: self.condition(&modify.recheck)?,
             recompute,
             new_buffer: self.new_buffer(),
+            updated: {
+                let updated: Vec<u32> = modify.updated.iter().map(|column| u32::from(*column)).collect();
+                self.plan.list(&updated).0
+            },
+            generated,
+            generated_buffer: self.new_buffer(),
+            instead: u32::from(modify.instead),
         };
         Ok(record.write(&mut self.plan, state))
     }
 
     /// The columns that an `UPDATE` assigns, as a bit set.
     pub(super) fn assigned(&self, modify: &tree::Modify) -> u32 {
+        if modify.table.has_trigger(ROW | BEFORE | UPDATE) {
+            // A trigger may assign any.
+            return u32::MAX;
+        }
         let mut columns = Vec::new();
         for (index, value) in modify.values.iter().enumerate() {
             let stays = value.is_some_and(|value| {
@@ -196,7 +228,10 @@ impl Encoder<'_> {
             record.program = code.finish(&mut self.plan).0;
             record.values = self.plan.list(&values).0;
             record.filter = self.condition(&conflict.filter)?;
-            record.assigned = mask(update.iter().map(|(column, _)| *column));
+            record.assigned = match modify.table.has_trigger(ROW | BEFORE | UPDATE) {
+                true => u32::MAX,
+                false => mask(update.iter().map(|(column, _)| *column)),
+            };
         }
         record.existing = self.columns_of(modify.relation);
         record.excluded = self.columns_of(conflict.excluded);
@@ -284,6 +319,22 @@ impl Encoder<'_> {
             }
             referenced_by.push(record.write(&mut self.plan).0);
         }
+        let mut triggers = Vec::with_capacity(table.triggers.len());
+        for trigger in &table.triggers {
+            self.flags |= flags::CALLS | flags::READS;
+            let columns: Vec<u32> = trigger.columns.iter().map(|column| u32::from(*column)).collect();
+            let old = if trigger.old_table.is_some() { HAS_OLD_TABLE } else { 0 };
+            let new = if trigger.new_table.is_some() { HAS_NEW_TABLE } else { 0 };
+            let record = TriggerRecord {
+                oid: trigger.oid.0,
+                kind: trigger.kind.into(),
+                columns: self.plan.list(&columns).0,
+                tables: old | new,
+            };
+            triggers.push(record.write(&mut self.plan).0);
+        }
+        let generated: Vec<u32> =
+            table.visible().filter(|(_, column)| column.generated).map(|(index, _)| index as u32).collect();
         let record = TableRecord {
             name: self.plan.blob(table.name.as_bytes()).0,
             oid: table.oid.0,
@@ -299,6 +350,8 @@ impl Encoder<'_> {
             checks: self.plan.list(&checks).0,
             defaults: self.plan.list(&defaults).0,
             pieces: table.pieces.map_or(0, |pieces| pieces.storage.0),
+            triggers: self.plan.list(&triggers).0,
+            generated: self.plan.list(&generated).0,
         };
         for (index, word) in record.to_words().into_iter().enumerate() {
             self.plan.patch(At(at.0 + index as u32 * 4), word);
@@ -406,6 +459,9 @@ fn old_columns(modify: &tree::Modify, assigned: u32) -> Vec<Column> {
             _ => &[],
         }));
         columns.retain(|&column| mask([column]) & assigned != 0);
+    }
+    if modify.kind != ModificationKind::Insert && table.has_trigger(ROW) {
+        columns.extend(table.visible().map(|(index, _)| index as u16));
     }
     columns.into_iter().map(|column| Column { relation: modify.relation, column }).collect()
 }

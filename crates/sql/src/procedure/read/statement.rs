@@ -227,6 +227,15 @@ impl Reader<'_> {
                 _ => Ok(Kind::Return(None)),
             };
         }
+        if self.gives == Gives::Row && self.peek_at(1).kind == TokenKind::Semicolon && Self::is_name(self.peek()) {
+            let name = literal::name(self.text, self.peek()).into_owned();
+            let found = if self.is("null") { Some(None) } else { self.find(&[name]).map(|(number, _)| Some(number)) };
+            if let Some(variable) = found {
+                self.next();
+                self.semicolon()?;
+                return Ok(Kind::ReturnRow(variable));
+            }
+        }
         match self.gives {
             Gives::Value | Gives::Row => {
                 let value = self.expression(&[";"])?;

@@ -133,7 +133,7 @@ impl Bench {
 
     pub(super) fn env(&self) -> Environment<'_> {
         let (database, effective) = (&self.database, &self.effective);
-        Environment { database, effective, session: None, number: 42, server: &NoServer }
+        Environment { database, effective, session: None, number: 42, server: &NoServer, transitions: &[] }
     }
 
     pub(super) fn session(&self) -> Session<Global> {

@@ -17,11 +17,12 @@ use crate::bind::access::Access;
 use crate::catalog::definition::{ConstraintKind, IndexDef, Rows, TableDef};
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::privilege::{INSERT, SELECT};
-use crate::exec::Exec;
+use crate::catalog::trigger;
 use crate::exec::access::Tables;
 use crate::large::{self, Place, ROW_TARGET};
 use crate::parser::ast::{Copy, Name};
-use crate::plan::Plan;
+use crate::plan::blob::Constant;
+use crate::procedure::run::Notices;
 use crate::row::{self, Shape};
 use crate::session::run::Compiled;
 use crate::session::work::Work;
@@ -33,6 +34,7 @@ use crate::types::{Arena, Datum, Kind, Oid, io, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::quoted_identifier;
 use base::{Error, Result, Xid, sqlstate};
+use std::cell::RefCell;
 use storage::btree::{Btree, Inserted, Unique};
 use storage::heap::Heap;
 use storage::page::Tid;
@@ -208,6 +210,7 @@ fn is_plain(table: &TableDef, columns: &[usize]) -> bool {
         matches!(constraint.kind, ConstraintKind::Check(_) | ConstraintKind::ForeignKey(_))
     };
     !table.visible().any(has_default)
+        && !table.has_trigger(trigger::INSERT)
         && !table.constraints.iter().any(demands)
         && table.indexes.iter().all(IndexDef::is_plain)
 }
@@ -264,103 +267,133 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         };
         self.transaction.take_snapshot();
         out.copy_in(CopyFormat::Text, columns.len())?;
-        let mut work = self.take_work();
-        let copied = self.copy_rows(env, &mut work, (&table, &columns), plan.as_deref(), options, out);
-        self.work = work;
+        let copied = match &plan {
+            Some(plan) => self.copy_fed(env, (&table, &columns), plan, options, out),
+            None => {
+                let mut work = self.take_work();
+                let copied = self.copy_rows(env, &mut work, (&table, &columns), options, out);
+                self.work = work;
+                copied
+            }
+        };
         let reads = self.check_needs(env, &table, Needs::Rights(SELECT)).is_ok();
         copied.map_err(|error| if reads { error } else { error.without_detail() })
     }
 
+    /// Fills the table in batches.
     fn copy_rows<O: Output>(
         &self,
         env: &Environment<'_>,
         work: &mut Work<A>,
         (table, columns): (&TableDef, &[usize]),
-        plan: Option<&[u8]>,
         options: &Options,
         out: &mut O,
     ) -> Result<u64> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog_in(env, work)?;
-        let form = &options.form;
-        let (mut lines, mut fields, mut arena) = (Lines::default(), Fields::default(), Arena::new());
-        let (mut rows, mut skip_header) = (0_u64, form.header);
-        let mut tables = self.open_tables(env, work)?;
+        let tables = self.open_tables(env, work)?;
         let snapshot = tables.snapshot;
-        let mut load = plan.is_none().then(|| Load::new(&tables, table));
-        let mut last = false;
-        while !last {
-            last = !out.copied(|piece| lines.push(piece))?;
-            while let Some(line) = lines.next(form, last) {
-                if std::mem::take(&mut skip_header) {
-                    if form.header_matches {
-                        fields.read(form, line)?;
-                        check_header(table, columns, &fields)?;
-                    }
-                    continue;
-                }
-                fields.read(form, line)?;
-                check_count(table, columns, &fields, line)?;
-                {
-                    let mut values =
-                        vec![Datum::Null; if plan.is_some() { columns.len() } else { table.columns.len() }];
-                    for (at, &column) in columns.iter().enumerate() {
-                        let Some(field) = fields.get(at) else { continue };
-                        let ty = table.columns[column].ty;
-                        let text = crate::types::text::validate(field)?;
-                        let value = match table::kind(ty.oid) {
-                            Kind::Reg => Datum::Int(catalog.read_reg(ty.oid, text)?.0.into()),
-                            _ => io::input(ty, text, &arena, &style)?,
-                        };
-                        values[if plan.is_some() { at } else { column }] = value;
-                    }
-                    match (&mut load, plan) {
-                        (Some(load), _) => load.push(&values, &tables, &style)?,
-                        (None, Some(plan)) => {
-                            let view = self.view(env);
-                            let around = self.around(env, LazyCatalog::made(&catalog), &view, style);
-                            self.insert_row(plan, &around, &mut tables, &values)?;
-                        }
-                        (None, None) => {}
-                    }
-                }
-                rows += 1;
-                // The values are in the row by now.
-                arena.reset();
+        let mut load = Load::new(&tables, table);
+        let mut input = Input::new(table, columns, options);
+        let mut rows = 0_u64;
+        while let Some(given) = input.next(out, &LazyCatalog::made(&catalog), &style)? {
+            let mut values = vec![Datum::Null; table.columns.len()];
+            for (value, &column) in given.iter().zip(columns) {
+                values[column] = value.datum();
             }
+            load.push(&values, &tables, &style)?;
+            rows += 1;
         }
-        if let Some(mut load) = load {
-            load.put(&tables, &style)?;
-            load.heap.end_bulk(&mut load.bulk)?;
-        }
+        load.put(&tables, &style)?;
+        load.heap.end_bulk(&mut load.bulk)?;
         self.close_tables(env, work, snapshot, true);
         Ok(rows)
     }
 
-    /// Inserts one row with the plan of an `INSERT`.
-    fn insert_row(
-        &self,
+    /// Fills the table with the plan of an `INSERT`, as one statement.
+    fn copy_fed<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        (table, columns): (&TableDef, &[usize]),
         plan: &[u8],
-        around: &crate::exec::around::Around<'_>,
-        tables: &mut Tables<'_>,
-        values: &[Datum<'_>],
-    ) -> Result<()> {
-        let Some(plan) = Plan::new(plan) else { return Ok(()) };
-        let own = Tables {
-            relations: tables.relations,
-            snapshot: tables.snapshot,
-            isolation: tables.isolation,
-            pairs: &mut *tables.pairs,
-            lock_timeout_ns: tables.lock_timeout_ns,
-            later: tables.later,
-        };
-        let mut exec = Exec::new(plan, around, Some(own));
-        for parameter in plan.parameters() {
-            exec.bind(values.get(parameter.index as usize).copied().unwrap_or(Datum::Null))?;
+        options: &Options,
+        out: &mut O,
+    ) -> Result<u64> {
+        let out = RefCell::new(out);
+        let notices: Notices<'_> = &mut |level, error| out.borrow_mut().notice(level, error);
+        self.execute_fed(env, plan, notices, |exec, around| {
+            let mut input = Input::new(table, columns, options);
+            exec.feed(|| input.next(&mut **out.borrow_mut(), &around.catalog, &around.style))?;
+            Ok(exec.changed())
+        })
+    }
+}
+
+/// The client's rows, read one after another.
+struct Input<'i> {
+    table: &'i TableDef,
+    columns: &'i [usize],
+    form: &'i super::format::Form,
+    header_matches: bool,
+    skip_header: bool,
+    lines: Lines,
+    fields: Fields,
+    arena: Arena,
+    last: bool,
+}
+
+impl<'i> Input<'i> {
+    fn new(table: &'i TableDef, columns: &'i [usize], options: &'i Options) -> Input<'i> {
+        Input {
+            table,
+            columns,
+            form: &options.form,
+            header_matches: options.form.header_matches,
+            skip_header: options.form.header,
+            lines: Lines::default(),
+            fields: Fields::default(),
+            arena: Arena::new(),
+            last: false,
         }
-        while exec.next_row()? {}
-        Ok(())
+    }
+
+    /// The values of the next row; none at the end.
+    fn next<O: Output>(
+        &mut self,
+        out: &mut O,
+        catalog: &LazyCatalog<'_>,
+        style: &Style<'_>,
+    ) -> Result<Option<Vec<Constant>>> {
+        loop {
+            if let Some(line) = self.lines.next(self.form, self.last) {
+                if std::mem::take(&mut self.skip_header) {
+                    if self.header_matches {
+                        self.fields.read(self.form, line)?;
+                        check_header(self.table, self.columns, &self.fields)?;
+                    }
+                    continue;
+                }
+                self.fields.read(self.form, line)?;
+                check_count(self.table, self.columns, &self.fields, line)?;
+                let mut values = vec![Constant::Null; self.columns.len()];
+                for (at, &column) in self.columns.iter().enumerate() {
+                    let Some(field) = self.fields.get(at) else { continue };
+                    let ty = self.table.columns[column].ty;
+                    let text = crate::types::text::validate(field)?;
+                    values[at] = match table::kind(ty.oid) {
+                        Kind::Reg => Constant::Int(catalog.get()?.read_reg(ty.oid, text)?.0.into()),
+                        _ => Constant::of(io::input(ty, text, &self.arena, style)?),
+                    };
+                }
+                self.arena.reset();
+                return Ok(Some(values));
+            }
+            if self.last {
+                return Ok(None);
+            }
+            self.last = !out.copied(|piece| self.lines.push(piece))?;
+        }
     }
 }
 

@@ -1,0 +1,198 @@
+//! Rows where they are compared, spread or listed: `ROW(…)`, `(a, b)`, and by their names the rows of tables and the records of
+//! procedures.
+//!
+//! A row is no value of its own here: whoever can do with its fields asks for them ([`Binder::fields_of`]).
+
+use super::Binder;
+use super::expr::Clause;
+use super::scope::Scope;
+use super::tree::{Expr, ExprKind};
+use super::variable::{Meaning, unassigned};
+use crate::parser::ast::{self, Operator};
+use crate::types::{Oid, Type};
+use base::{Error, Result, sqlstate};
+
+/// A field of a row: its name, its value, and where it stands.
+pub(super) type Field = (String, Expr, u32);
+
+impl Binder<'_> {
+    /// The fields of a row; none if the expression is no row.
+    pub(super) fn fields_of(
+        &mut self,
+        expr: &ast::Expr<'_>,
+        scope: &Scope<'_>,
+        clause: Clause,
+    ) -> Result<Option<Vec<Field>>> {
+        match expr.kind {
+            ast::ExprKind::Row(items) => {
+                let mut fields = Vec::with_capacity(items.len());
+                for item in items {
+                    if let ast::ExprKind::WholeRow(path) = item.kind {
+                        fields.extend(self.whole(path, scope, item.at)?.ok_or_else(|| self.no_row(path, item.at))?);
+                        continue;
+                    }
+                    let bound = self.expr(item, scope, clause)?;
+                    fields.push((format!("f{}", fields.len() + 1), bound, item.at));
+                }
+                Ok(Some(fields))
+            }
+            ast::ExprKind::WholeRow(path) => self.whole(path, scope, expr.at),
+            // A column of the name goes before a row.
+            ast::ExprKind::Column(path @ [name]) if scope.column(name.text).is_ok_and(|found| found.is_none()) => {
+                self.whole(path, scope, expr.at)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    #[cold]
+    fn no_row(&self, path: ast::Path<'_>, at: u32) -> Error {
+        let name = path.last().map_or("", |name| name.text);
+        let message = format!("missing FROM-clause entry for table \"{name}\"");
+        Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(at))
+    }
+
+    /// The fields of the table's row, or of the record, that a path means.
+    pub(super) fn whole(&mut self, path: ast::Path<'_>, scope: &Scope<'_>, at: u32) -> Result<Option<Vec<Field>>> {
+        if let Some(item) = scope.item(path).filter(|item| !item.name.is_empty()) {
+            let fields = item.columns.iter().map(|column| {
+                self.note_column(&column.expr, at);
+                (column.name.clone(), column.expr.clone(), at)
+            });
+            return Ok(Some(fields.collect()));
+        }
+        let known = match path {
+            [name] => self.variables.iter().find(|known| known.name == name.text),
+            [label, name] => self.variables.iter().find(|known| known.label == label.text && known.name == name.text),
+            _ => None,
+        };
+        let fields = match known.map(|known| (&known.meaning, &known.name)) {
+            Some((Meaning::Record(fields), _)) => fields.clone(),
+            Some((Meaning::Unassigned, name)) => return Err(unassigned(name)),
+            Some((Meaning::Parameter(_), _)) | None => return Ok(None),
+        };
+        let mut bound = Vec::with_capacity(fields.len());
+        for (name, number) in fields {
+            bound.push((name, self.client_parameter(number, at)?, at));
+        }
+        Ok(Some(bound))
+    }
+
+    /// The fields of both sides, if one is a row.
+    pub(super) fn two_rows(
+        &mut self,
+        left: &ast::Expr<'_>,
+        right: &ast::Expr<'_>,
+        at: u32,
+        scope: &Scope<'_>,
+        clause: Clause,
+    ) -> Result<Option<(Vec<Field>, Vec<Field>)>> {
+        let Some(first) = self.fields_of(left, scope, clause)? else { return Ok(None) };
+        let Some(second) = self.fields_of(right, scope, clause)? else { return Ok(None) };
+        if first.len() != second.len() {
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions")
+                .at(self.position(at)));
+        }
+        Ok(Some((first, second)))
+    }
+
+    /// Two rows compared, if both sides are rows.
+    pub(super) fn rows_compared(
+        &mut self,
+        operator: &Operator<'_>,
+        left: &ast::Expr<'_>,
+        right: &ast::Expr<'_>,
+        scope: &Scope<'_>,
+        clause: Clause,
+    ) -> Result<Option<Expr>> {
+        use ast::ExprKind::{Column, Row, WholeRow};
+        // Most operands are none, and are not looked at twice.
+        let may_be = |expr: &ast::Expr<'_>| matches!(expr.kind, Row(_) | WholeRow(_) | Column([_]));
+        if !may_be(left) || !may_be(right) {
+            return Ok(None);
+        }
+        let spelled = matches!((left.kind, right.kind), (Row(_), Row(_)));
+        let Some((left, right)) = self.two_rows(left, right, operator.at, scope, clause)? else { return Ok(None) };
+        if !spelled {
+            // Rows that have a type are compared as sorting does: null is equal to null.
+            return match operator.name {
+                "=" => self.rows_distinct(left, right, true, operator.at).map(Some),
+                "<>" => self.rows_distinct(left, right, false, operator.at).map(Some),
+                _ => Err(self
+                    .unsupported("this operator between whole rows", operator.at)
+                    .hint("Compare ROW(...) with ROW(...).")),
+            };
+        }
+        let pairs = left.into_iter().zip(right).map(|((_, left, _), (_, right, _))| (left, right)).collect();
+        self.compare_pairs(operator, pairs).map(Some)
+    }
+
+    /// Rows by their expressions, compared.
+    pub(super) fn compare_rows(
+        &mut self,
+        operator: &Operator<'_>,
+        left: &[ast::Expr<'_>],
+        right: &[ast::Expr<'_>],
+        scope: &Scope<'_>,
+        clause: Clause,
+    ) -> Result<Expr> {
+        if left.len() != right.len() {
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions")
+                .at(self.position(operator.at)));
+        }
+        let left = self.exprs(left, scope, clause)?;
+        let right = self.exprs(right, scope, clause)?;
+        let pairs = left.into_iter().zip(right).map(|((left, _), (right, _))| (left, right)).collect();
+        self.compare_pairs(operator, pairs)
+    }
+
+    /// `IS DISTINCT FROM` of two rows: a field is.
+    pub(super) fn rows_distinct(
+        &mut self,
+        left: Vec<Field>,
+        right: Vec<Field>,
+        negated: bool,
+        at: u32,
+    ) -> Result<Expr> {
+        let mut tests = Vec::with_capacity(left.len());
+        for ((_, left, _), (_, right, _)) in left.into_iter().zip(right) {
+            tests.push(self.is_distinct(left, right, negated, at)?);
+        }
+        let kind = if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) };
+        Ok(Expr { kind, ty: Type::plain(Oid::BOOL) })
+    }
+
+    /// Pairs of values compared as rows are: the first pair that differs decides.
+    pub(super) fn compare_pairs(&mut self, operator: &Operator<'_>, pairs: Vec<(Expr, Expr)>) -> Result<Expr> {
+        let boolean = Type::plain(Oid::BOOL);
+        let each = |binder: &mut Self, name, left: &Expr, right: &Expr| {
+            binder.operator(&Operator { name, ..*operator }, Some(left.clone()), right.clone())
+        };
+        let mut tests = Vec::with_capacity(pairs.len());
+        match operator.name {
+            "=" | "<>" => {
+                for (left, right) in &pairs {
+                    tests.push(each(self, operator.name, left, right)?);
+                }
+                let kind = if operator.name == "=" { ExprKind::And(tests) } else { ExprKind::Or(tests) };
+                Ok(Expr { kind, ty: boolean })
+            }
+            "<" | "<=" | ">" | ">=" => {
+                let strict = if operator.name.starts_with('<') { "<" } else { ">" };
+                let mut pairs = pairs.iter().rev();
+                let Some((left, right)) = pairs.next() else {
+                    return Err(self.unsupported("comparing empty rows", operator.at));
+                };
+                let mut test = each(self, operator.name, left, right)?;
+                for (left, right) in pairs {
+                    let less = each(self, strict, left, right)?;
+                    let equal = each(self, "=", left, right)?;
+                    let rest = Expr { kind: ExprKind::And(vec![equal, test]), ty: boolean };
+                    test = Expr { kind: ExprKind::Or(vec![less, rest]), ty: boolean };
+                }
+                Ok(test)
+            }
+            _ => Err(self.unsupported("this operator between rows", operator.at)),
+        }
+    }
+}
