@@ -34,6 +34,23 @@ pub enum Kind {
 /// An error on its way to somebody who can handle it.
 pub struct Error(Box<Body>);
 
+/// What an error can name, beside what it says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Object {
+    Schema,
+    Table,
+    Column,
+    DataType,
+    Constraint,
+}
+
+impl Object {
+    /// All of them, in the order in which the protocol has them.
+    pub const ALL: [Object; 5] = [Object::Schema, Object::Table, Object::Column, Object::DataType, Object::Constraint];
+}
+
 struct Body {
     kind: Kind,
     sqlstate: SqlState,
@@ -42,13 +59,24 @@ struct Body {
     hint: Option<String>,
     context: Option<String>,
     position: Option<u32>,
+    /// The names of objects; most errors have none.
+    names: Vec<(Object, String)>,
 }
 
 impl Error {
     /// An error of any kind; the other constructors are short forms of this one.
     pub fn new(kind: Kind, sqlstate: SqlState, message: impl Into<Cow<'static, str>>) -> Error {
         let message = message.into();
-        Error(Box::new(Body { kind, sqlstate, message, detail: None, hint: None, context: None, position: None }))
+        Error(Box::new(Body {
+            kind,
+            sqlstate,
+            message,
+            detail: None,
+            hint: None,
+            context: None,
+            position: None,
+            names: Vec::new(),
+        }))
     }
 
     /// An error that ends the statement and its transaction.
@@ -115,6 +143,19 @@ impl Error {
     pub fn at(mut self, position: u32) -> Error {
         self.0.position = Some(position);
         self
+    }
+
+    /// Adds the name of an object that it is about.
+    #[must_use]
+    pub fn about(mut self, object: Object, name: impl Into<String>) -> Error {
+        self.0.names.retain(|known| known.0 != object);
+        self.0.names.push((object, name.into()));
+        self
+    }
+
+    /// The name of an object that it is about.
+    pub fn name_of(&self, object: Object) -> Option<&str> {
+        self.0.names.iter().find(|known| known.0 == object).map(|known| known.1.as_str())
     }
 
     /// What the receiver can do.

@@ -12,6 +12,6 @@ pub mod ids;
 pub mod settings;
 pub mod sqlstate;
 
-pub use error::{Error, Kind, Result};
+pub use error::{Error, Kind, Object, Result};
 pub use ids::{EngineId, HostId, Lsn, PageId, RelId, SessionId, Xid};
 pub use sqlstate::SqlState;

@@ -5,7 +5,7 @@
 
 use super::message::Message;
 use crate::sink::Sink;
-use base::Error;
+use base::{Error, Object};
 
 /// How much a notice matters. What ends a statement is not a notice but an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +66,18 @@ fn report<S: Sink + ?Sized>(sink: &mut S, tag: u8, severity: &str, error: &Error
     }
     if let Some(position) = error.position() {
         field(b"P", &position.to_string());
+    }
+    for object in Object::ALL {
+        if let Some(name) = error.name_of(object) {
+            let label = match object {
+                Object::Schema => b"s",
+                Object::Table => b"t",
+                Object::Column => b"c",
+                Object::DataType => b"d",
+                Object::Constraint => b"n",
+            };
+            field(label, name);
+        }
     }
     message.put(b"\0");
     message.end();

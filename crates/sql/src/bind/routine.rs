@@ -159,6 +159,15 @@ impl Binder<'_> {
         if routine.result == Oid::TRIGGER {
             return Err(Error::unsupported("trigger functions can only be called as triggers").at(self.position(at)));
         }
+        if let Some(relation) = routine.rows_of {
+            // A plan that knows the columns is one for this version of the table.
+            self.catalog.result_columns(&routine).map_err(|error| error.at(self.position(at)))?;
+            if let Some(table) = self.catalog.table_by_oid(relation)?
+                && !self.bound.tables.iter().any(|known| known.oid == relation)
+            {
+                self.bound.tables.push(table);
+            }
+        }
         self.record_routine(call.path, routine.oid);
         self.bound.reusable = false;
         let known = (routine.oid, routine.version);
@@ -212,12 +221,7 @@ pub(super) fn columns(binder: &Binder<'_>, call: &Call) -> Vec<(String, Type)> {
         Some(ExprKind::Constant(Constant::Int(oid))) => binder.catalog.routine(Oid(*oid as u32)),
         _ => None,
     };
-    let outputs = routine.iter().flat_map(|routine| routine.output_parameters());
-    let named = outputs.enumerate().map(|(index, parameter)| match parameter.name.as_str() {
-        "" => (format!("column{}", index + 1), parameter.ty),
-        name => (name.to_owned(), parameter.ty),
-    });
-    named.collect()
+    routine.and_then(|routine| binder.catalog.result_columns(&routine).ok()).unwrap_or_default()
 }
 
 /// A function's name with the types of its inputs, as errors show it.

@@ -257,6 +257,7 @@ pub fn routine_image(routine: &RoutineDef) -> Vec<u8> {
         writer.text(parameter.default.as_deref().unwrap_or(""));
     });
     writer.u32(routine.result.0);
+    writer.u32(routine.rows_of.unwrap_or(Oid::NONE).0);
     writer.bool(routine.set);
     writer.u8(routine.volatility);
     writer.bool(routine.strict);
@@ -286,6 +287,7 @@ pub fn routine(image: &[u8]) -> Result<RoutineDef> {
             Ok(ParameterDef { mode, name, ty, default })
         })?,
         result: parser.oid()?,
+        rows_of: Some(parser.oid()?).filter(|oid| !oid.is_none()),
         set: parser.bool()?,
         volatility: parser.u8()?,
         strict: parser.bool()?,

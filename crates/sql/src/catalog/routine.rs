@@ -5,7 +5,7 @@ use crate::types::function::Volatility;
 use crate::types::op::Op;
 use crate::types::{Oid, Type, function, typmod};
 use base::settings::quoted_identifier;
-use base::{Error, sqlstate};
+use base::{Error, Result, sqlstate};
 use std::sync::Arc;
 
 /// A function or a procedure.
@@ -29,6 +29,8 @@ pub struct RoutineDef {
     pub parameters: Vec<ParameterDef>,
     /// The type of its result, or of each row of it; `record` if that has several columns, `void` if there is none.
     pub result: Oid,
+    /// The relation of whose rows the result is, if it is of one.
+    pub rows_of: Option<Oid>,
     /// It gives a set.
     pub set: bool,
     /// As in `pg_proc.provolatile`.
@@ -114,7 +116,7 @@ impl Catalog<'_> {
         let shown = |ty: Type| typmod::format_type(Type::plain(ty.oid));
         if let Some(routine) = self.definitions.routines().find(|routine| routine.oid == oid) {
             if op == Op::FunctionResult {
-                return routine.is_function().then(|| result_of(routine));
+                return routine.is_function().then(|| self.result_of(routine));
             }
             let parameters: Vec<String> = routine
                 .parameters
@@ -163,7 +165,7 @@ impl Catalog<'_> {
         let name = format!("{}.{}", quoted_identifier(&schema), quoted_identifier(&routine.name));
         let mut text = format!("CREATE OR REPLACE {kind} {name}({arguments})\n");
         if routine.is_function() {
-            text.push_str(&format!(" RETURNS {}\n", result_of(&routine)));
+            text.push_str(&format!(" RETURNS {}\n", self.result_of(&routine)));
         }
         text.push_str(&format!(" LANGUAGE {}\n", quoted_identifier(&routine.language)));
         let [cost, rows] = routine.costs.map(f32::from_bits);
@@ -245,20 +247,44 @@ impl Catalog<'_> {
         }
         found
     }
-}
 
-/// `pg_get_function_result`
-fn result_of(routine: &RoutineDef) -> String {
-    let shown = |oid: Oid| typmod::format_type(Type::plain(oid));
-    let columns: Vec<String> = routine
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.mode == b't')
-        .map(|parameter| format!("{} {}", quoted_identifier(&parameter.name), shown(parameter.ty.oid)))
-        .collect();
-    match (columns.is_empty(), routine.set) {
-        (false, _) => format!("TABLE({})", columns.join(", ")),
-        (true, true) => format!("SETOF {}", shown(routine.result)),
-        (true, false) => shown(routine.result),
+    /// The columns of a row that a function gives, if it is of several, with their names where they have some.
+    pub fn result_columns(&self, routine: &RoutineDef) -> Result<Vec<(String, Type)>> {
+        let Some(relation) = routine.rows_of else {
+            let named = routine.output_parameters().enumerate();
+            return Ok(named
+                .map(|(index, parameter)| match parameter.name.as_str() {
+                    "" => (format!("column{}", index + 1), parameter.ty),
+                    name => (name.to_owned(), parameter.ty),
+                })
+                .collect());
+        };
+        match self.table_by_oid(relation)? {
+            Some(table) => Ok(table.visible().map(|(_, column)| (column.name.clone(), column.ty)).collect()),
+            None => {
+                let message = format!("the table whose rows function {} gives does not exist", routine.shown());
+                Err(Error::statement(sqlstate::UNDEFINED_TABLE, message))
+            }
+        }
+    }
+
+    /// `pg_get_function_result`
+    fn result_of(&self, routine: &RoutineDef) -> String {
+        let relation = routine.rows_of.and_then(|relation| self.table_by_oid(relation).ok().flatten());
+        let shown = |oid: Oid| match &relation {
+            Some(table) => self.shown_name(table),
+            None => typmod::format_type(Type::plain(oid)),
+        };
+        let columns: Vec<String> = routine
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.mode == b't')
+            .map(|parameter| format!("{} {}", quoted_identifier(&parameter.name), shown(parameter.ty.oid)))
+            .collect();
+        match (columns.is_empty(), routine.set) {
+            (false, _) => format!("TABLE({})", columns.join(", ")),
+            (true, true) => format!("SETOF {}", shown(routine.result)),
+            (true, false) => shown(routine.result),
+        }
     }
 }

@@ -5,8 +5,8 @@ use super::target::Target;
 use super::value::Value;
 use crate::plan::blob::At;
 use crate::plan::record::CheckRecord;
-use crate::types::{Datum, Kind, io};
-use base::{Error, Result, sqlstate};
+use crate::types::{Datum, Kind, Oid, io};
+use base::{Error, Object, Result, sqlstate};
 
 /// How much of a value is shown of a row that fails.
 const SHOWN_BYTES_MAX: usize = 64;
@@ -25,9 +25,9 @@ impl Exec<'_> {
                     bytes.text(At(name)),
                     bytes.text(At(target.record.name))
                 );
-                return Err(
-                    Error::statement(sqlstate::NOT_NULL_VIOLATION, message).detail(self.failing_row(target, values))
-                );
+                let error =
+                    Error::statement(sqlstate::NOT_NULL_VIOLATION, message).detail(self.failing_row(target, values));
+                return Err(self.of_table(error, target).about(Object::Column, bytes.text(At(name))));
             }
         }
         Ok(())
@@ -50,9 +50,9 @@ impl Exec<'_> {
                     bytes.text(At(target.record.name)),
                     bytes.text(At(check.name))
                 );
-                return Err(
-                    Error::statement(sqlstate::CHECK_VIOLATION, message).detail(self.failing_row(target, values))
-                );
+                let error =
+                    Error::statement(sqlstate::CHECK_VIOLATION, message).detail(self.failing_row(target, values));
+                return Err(self.of_table(error, target).about(Object::Constraint, bytes.text(At(check.name))));
             }
         }
         Ok(())
@@ -87,7 +87,25 @@ impl Exec<'_> {
             Err(error) => return error,
         };
         let message = format!("duplicate key value violates unique constraint \"{}\"", bytes.text(index.name));
-        Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!("Key {key} already exists."))
+        let error = Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!("Key {key} already exists."));
+        self.of_table(error, target).about(Object::Constraint, bytes.text(index.name))
+    }
+
+    /// An error about a table that is changed, with its name and its schema's.
+    #[cold]
+    pub(super) fn of_table(&self, error: Error, target: &Target) -> Error {
+        self.of_relation(error, target.record.oid, target.record.name)
+    }
+
+    /// The same of any table: its number, and the place of its name.
+    #[cold]
+    pub(super) fn of_relation(&self, error: Error, oid: u32, name: u32) -> Error {
+        let schema = self.around.catalog.get().ok().and_then(|catalog| {
+            let table = catalog.table_by_oid(Oid(oid)).ok().flatten()?;
+            catalog.schema_name(table.schema)
+        });
+        let error = schema.into_iter().fold(error, |error, schema| error.about(Object::Schema, schema));
+        error.about(Object::Table, self.plan.bytes.text(At(name)))
     }
 
     /// `(a, b)=(1, 2)`: columns of a table with values.

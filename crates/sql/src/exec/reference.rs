@@ -25,7 +25,7 @@ use crate::plan::blob::{At, get_value, put_value};
 use crate::plan::record::ReferenceRecord;
 use crate::row::{self, Row};
 use crate::types::{Datum, Kind};
-use base::{Error, RelId, Result, sqlstate};
+use base::{Error, Object, RelId, Result, sqlstate};
 use std::ops::Bound;
 use std::rc::Rc;
 use storage::Snapshot;
@@ -331,7 +331,8 @@ impl Exec<'_> {
         );
         let shown = self.shown_key(target, &columns, |at| values[at]);
         let detail = format!("Key {shown} is not present in table \"{}\".", bytes.text(At(reference.other_name)));
-        Err(Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail))
+        let error = Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail);
+        Err(self.of_table(error, target).about(Object::Constraint, bytes.text(At(reference.name))))
     }
 
     /// Is there a row with a key? If so it stays until the transaction ends.
@@ -437,7 +438,9 @@ impl Exec<'_> {
         );
         let shown = self.shown_key(target, &columns, |at| values[at]);
         let detail = format!("Key {shown} is still referenced from table \"{other_name}\".");
-        Err(Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail))
+        let error = Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail);
+        let error = self.of_relation(error, reference.other, reference.other_name);
+        Err(error.about(Object::Constraint, bytes.text(At(reference.name))))
     }
 
     /// Is there a row in the table with a key that one of its rows had?

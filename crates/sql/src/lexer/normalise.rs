@@ -385,7 +385,8 @@ impl<'t, 'o> Pass<'t, 'o> {
                     Some(token) => token,
                     None => scan(self.text, at)?,
                 };
-                if token.kind == TokenKind::End || (token.kind == TokenKind::Semicolon && self.depth == 0) {
+                let ends = token.kind == TokenKind::Semicolon && self.depth == 0 && !self.is_in_body(at);
+                if token.kind == TokenKind::End || ends {
                     at = token.end as usize;
                     break;
                 }
@@ -415,6 +416,30 @@ impl<'t, 'o> Pass<'t, 'o> {
         self.out.end = end;
         self.out.next = at;
         Ok(Outcome::Done)
+    }
+
+    /// Is that byte in the body of a function that is written as `BEGIN ATOMIC statement; … END`?
+    fn is_in_body(&self, at: usize) -> bool {
+        if self.out.head != Head::Other || !self.key[..self.length].starts_with(b"create ") {
+            return false;
+        }
+        let text = self.text.get(self.out.start..at).unwrap_or("");
+        let is =
+            |token: Token, word: &str| token.kind == TokenKind::Word && token.text(text).eq_ignore_ascii_case(word);
+        let mut lexer = super::Lexer::new(text);
+        let (mut begun, mut inside, mut cases) = (false, false, 0_u32);
+        while let Ok(token) = lexer.next_token() {
+            match () {
+                () if token.kind == TokenKind::End => break,
+                () if inside && is(token, "case") => cases += 1,
+                () if inside && cases > 0 && is(token, "end") => cases -= 1,
+                () if inside && is(token, "end") => return false,
+                () if begun && is(token, "atomic") => inside = true,
+                () => {}
+            }
+            begun = is(token, "begin");
+        }
+        inside
     }
 
     /// Finds where the statement starts, and what with: its first token that is no opening parenthesis.

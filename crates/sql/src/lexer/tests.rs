@@ -434,3 +434,16 @@ proptest! {
         prop_assert_eq!(key(&text(a, &b)), key(&text(c, &d)));
     }
 }
+
+#[test]
+fn a_body_of_statements_is_a_part_of_its_statement() {
+    let text = "create function f() returns int begin atomic select 1; select case when true then 2 end; end; select 3";
+    let mut normalised = Normalised::default();
+    normalise(text, 0, Literals::Keep, &mut normalised).unwrap();
+    assert!(text[normalised.start..normalised.end].ends_with("end; end"));
+    assert_eq!(text[normalised.next..].trim(), "select 3");
+    // What only looks like one ends at its semicolon.
+    let text = "create table atomic (begin int); select 1";
+    normalise(text, 0, Literals::Keep, &mut normalised).unwrap();
+    assert_eq!(text[normalised.next..].trim(), "select 1");
+}

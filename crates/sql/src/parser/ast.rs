@@ -22,7 +22,7 @@ mod trigger;
 mod view;
 
 pub use super::routine::{
-    AlterRoutine, CreateRoutine, DoBlock, Returns, RoutineAction, RoutineBody, RoutineKind, RoutineName,
+    AlterRoutine, CreateRoutine, DoBlock, DropRoutine, Returns, RoutineAction, RoutineBody, RoutineKind, RoutineName,
     RoutineParameter,
 };
 pub use crate::statement::rewrite::ReindexKind;
@@ -882,14 +882,7 @@ pub enum Utility<'a> {
     /// `ALTER FUNCTION`, `ALTER PROCEDURE`
     AlterRoutine(&'a AlterRoutine<'a>),
     /// `DROP FUNCTION`, `DROP PROCEDURE`
-    DropRoutine {
-        /// What is said of them.
-        kind: RoutineKind,
-        /// Their names.
-        routines: &'a [RoutineName<'a>],
-        /// `IF EXISTS`
-        if_exists: bool,
-    },
+    DropRoutine(&'a DropRoutine<'a>),
     /// `CREATE TRIGGER`, `DROP TRIGGER`, `ALTER TRIGGER`
     Trigger(&'a TriggerStatement<'a>),
     /// `CALL`

@@ -861,8 +861,8 @@ impl<'t, 'a> Parser<'t, 'a> {
                     Ok(AlterAction::Unsupported(self.keep(&words)))
                 }
             },
-            "set" | "reset" | "inherit" | "no" | "attach" | "detach" | "cluster" | "replica" | "force"
-            | "of" | "not" | "options" => {
+            "set" | "reset" | "inherit" | "no" | "attach" | "detach" | "cluster" | "replica" | "force" | "of"
+            | "not" | "options" => {
                 let words = format!("ALTER TABLE … {}", word.to_uppercase());
                 self.skip_all()?;
                 Ok(AlterAction::Unsupported(self.keep(&words)))

@@ -102,6 +102,21 @@ pub enum RoutineBody<'a> {
     Text(&'a str),
     /// `RETURN`
     Expression(&'a str),
+    /// `BEGIN ATOMIC`
+    Atomic(&'a str),
+}
+
+/// `DROP FUNCTION`, `DROP PROCEDURE`
+#[derive(Clone, Copy, Debug)]
+pub struct DropRoutine<'a> {
+    /// What is said of them.
+    pub kind: RoutineKind,
+    /// Their names.
+    pub routines: &'a [RoutineName<'a>],
+    /// `IF EXISTS`
+    pub if_exists: bool,
+    /// `CASCADE`
+    pub cascade: bool,
 }
 
 /// `ALTER FUNCTION`, `ALTER PROCEDURE`
@@ -220,6 +235,10 @@ impl<'t, 'a> Parser<'t, 'a> {
                     let text = self.text().get(from..self.last_end() as usize).unwrap_or("");
                     body = Some(RoutineBody::Expression(self.keep(text)));
                 }
+                "begin" if self.is_atomic()? => {
+                    self.once(body.is_some(), at)?;
+                    body = Some(self.atomic_body()?);
+                }
                 "begin" | "return" => return self.unsupported_statement("a body of this kind"),
                 "security" if self.is_at(1, kw!("invoker"))? => {
                     self.next()?;
@@ -238,6 +257,33 @@ impl<'t, 'a> Parser<'t, 'a> {
         let parameters = self.keep_all(&parameters);
         let create = CreateRoutine { kind, path, replace, parameters, returns, attributes, language, body };
         Ok(Utility::CreateRoutine(self.bump.alloc(create)))
+    }
+
+    fn is_atomic(&mut self) -> Result<bool> {
+        let tok = self.peek_at(1)?;
+        Ok(tok.token.kind == TokenKind::Word && tok.token.text(self.text()).eq_ignore_ascii_case("atomic"))
+    }
+
+    /// `BEGIN ATOMIC statement; … END`
+    fn atomic_body(&mut self) -> Result<RoutineBody<'a>> {
+        self.next()?;
+        self.next()?;
+        let from = self.at()? as usize;
+        let mut cases = 0_u32;
+        loop {
+            let tok = self.peek()?;
+            match tok.keyword.map_or("", |keyword| keyword.row().word) {
+                _ if tok.token.kind == TokenKind::End => return Err(self.unexpected()),
+                "case" => cases += 1,
+                "end" if cases > 0 => cases -= 1,
+                "end" => break,
+                _ => {}
+            }
+            self.next()?;
+        }
+        let text = self.text().get(from..self.at()? as usize).unwrap_or("");
+        self.next()?;
+        Ok(RoutineBody::Atomic(self.keep(text)))
     }
 
     /// Refuses what was said already.
@@ -467,11 +513,9 @@ impl<'t, 'a> Parser<'t, 'a> {
         while self.eat_kind(TokenKind::Comma)? {
             routines.push(self.routine_name()?);
         }
-        if self.is(kw!("cascade"))? {
-            return self.unsupported_statement("DROP FUNCTION with CASCADE");
-        }
-        self.eat(kw!("restrict"))?;
-        Ok(Utility::DropRoutine { kind, routines: self.keep_all(&routines), if_exists })
+        let cascade = self.cascade()?;
+        let routines = self.keep_all(&routines);
+        Ok(Utility::DropRoutine(self.bump.alloc(DropRoutine { kind, routines, if_exists, cascade })))
     }
 
     /// `ALTER FUNCTION`, `ALTER PROCEDURE`, `ALTER ROUTINE`, from that word on.

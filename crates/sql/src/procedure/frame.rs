@@ -172,7 +172,7 @@ impl Frame {
         let (mut names, mut types) = (Vec::new(), Vec::new());
         for &number in &piece.variables {
             let known = &body.variables[number as usize];
-            let meaning = match &self.slots[number as usize] {
+            let meaning = match &self.slots[known.alias.unwrap_or(number) as usize] {
                 Slot::Scalar(ty, _) => {
                     types.push(ty.oid);
                     Meaning::Parameter(types.len() as u32)
@@ -192,10 +192,10 @@ impl Frame {
     }
 
     /// The values of these parameters.
-    pub(crate) fn values(&self, piece: &Piece) -> Vec<Datum<'_>> {
+    pub(crate) fn values(&self, body: &Body, piece: &Piece) -> Vec<Datum<'_>> {
         let mut values = Vec::with_capacity(piece.variables.len());
         for &number in &piece.variables {
-            match &self.slots[number as usize] {
+            match &self.slots[body.variables[number as usize].alias.unwrap_or(number) as usize] {
                 Slot::Scalar(_, value) => values.push(value.datum()),
                 Slot::Record(fields, _) => values.extend(fields.iter().flatten().map(|field| field.value.datum())),
             }

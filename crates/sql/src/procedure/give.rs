@@ -67,6 +67,39 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
         Ok(Flow::Return)
     }
 
+    /// `RETURN NEXT` of a record.
+    pub(super) fn give_next_row(&mut self, variable: u32) -> Result<()> {
+        let row = match &self.frame.slots[variable as usize] {
+            Slot::Record(Some(fields), _) => fields.iter().map(|field| (field.ty, field.value.clone())).collect(),
+            Slot::Record(None, _) => {
+                return Err(crate::bind::variable::unassigned(&self.readied.body.variables[variable as usize].name));
+            }
+            Slot::Scalar(..) => return Err(not_composite()),
+        };
+        self.put_row(row, "wrong record type supplied in RETURN NEXT")
+    }
+
+    /// The row that was given by `RETURN`, if one was.
+    pub(crate) fn give_given(&mut self) -> Result<()> {
+        match self.given.take() {
+            Some(row) => self.put_row(row, "returned record type does not match expected record type"),
+            None => Ok(()),
+        }
+    }
+
+    fn put_row(&mut self, row: Vec<(Type, Constant)>, wrong: &'static str) -> Result<()> {
+        let wanted = &self.returned.types;
+        let fits = row.len() == wanted.len() && row.iter().zip(wanted).all(|((ty, _), wanted)| ty.oid == *wanted);
+        if !fits {
+            return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, wrong));
+        }
+        for (index, (ty, value)) in row.into_iter().enumerate() {
+            self.put_value(index, ty, value)?;
+        }
+        self.returned.count += 1;
+        Ok(())
+    }
+
     /// A row of the output parameters as they are.
     pub(crate) fn give_outputs(&mut self) -> Result<()> {
         for (index, number) in self.returned.outputs.clone().into_iter().enumerate() {
@@ -133,7 +166,7 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
 
     /// The last statement of a body in SQL.
     pub(super) fn give_result(&mut self, piece: &Piece) -> Result<Flow<'i>> {
-        let all = matches!(self.readied.body.gives, Gives::Set | Gives::Rows);
+        let all = matches!(self.readied.body.gives, Gives::Set | Gives::Rows | Gives::TableRows);
         if let Done::Rows(mut rows, true) = self.execute(piece, if all { u64::MAX } else { 1 })? {
             if !all {
                 rows.gathered.count = rows.gathered.count.min(1);

@@ -19,6 +19,7 @@
 //! | [`run`] | statements of the language |
 //! | [`sql`] | expressions and SQL statements in it |
 //! | `give` | what a function gives back |
+//! | `cursor`, `element` | cursors; elements of arrays and whole records as what is assigned to |
 //! | [`raise`] | messages, errors and what is known of them |
 //! | [`kept`] | bodies that a process has read |
 //!
@@ -31,6 +32,8 @@
 //! 5. Bodies in bodies, and calls in calls, are counted and refused with `54001` before the stack is at its end.
 
 pub mod condition;
+mod cursor;
+mod element;
 pub(crate) mod frame;
 mod give;
 pub(crate) mod kept;

@@ -7,7 +7,7 @@ use crate::plan::blob::Constant;
 use crate::types::{Oid, Type};
 use allocator_api2::alloc::Allocator;
 use base::settings::MessageLevel;
-use base::{Error, Kind, Result, SqlState, sqlstate};
+use base::{Error, Kind, Object, Result, SqlState, sqlstate};
 
 /// An error with a line more of context.
 pub(crate) fn within(error: Error, line: String) -> Error {
@@ -28,7 +28,9 @@ pub(crate) fn copy(error: &Error) -> Error {
     let plain = Error::new(error.kind(), error.sqlstate(), error.message().to_owned());
     let plain = error.detail_text().map(str::to_owned).into_iter().fold(plain, Error::detail);
     let plain = error.hint_text().map(str::to_owned).into_iter().fold(plain, Error::hint);
-    error.context_text().map(str::to_owned).into_iter().fold(plain, Error::context)
+    let plain = error.context_text().map(str::to_owned).into_iter().fold(plain, Error::context);
+    let named = Object::ALL.into_iter().filter_map(|object| Some((object, error.name_of(object)?)));
+    named.fold(plain, |plain, (object, name)| plain.about(object, name))
 }
 
 /// Whether a handler may have an error at all.
@@ -61,6 +63,7 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         };
         let mut state = raise.condition.clone();
         let (mut detail, mut hint) = (None, None);
+        let mut names: [Option<String>; Object::ALL.len()] = Default::default();
         for (option, piece) in &raise.options {
             let Some(value) = self.text(piece)? else {
                 let message = "RAISE statement option cannot be null";
@@ -71,6 +74,7 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                 RaiseOption::Detail => &mut detail,
                 RaiseOption::Hint => &mut hint,
                 RaiseOption::Code => &mut state,
+                RaiseOption::Name(object) => &mut names[*object as usize],
             };
             if place.is_some() {
                 let name = match option {
@@ -78,6 +82,11 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                     RaiseOption::Detail => "DETAIL",
                     RaiseOption::Hint => "HINT",
                     RaiseOption::Code => "ERRCODE",
+                    RaiseOption::Name(Object::Schema) => "SCHEMA",
+                    RaiseOption::Name(Object::Table) => "TABLE",
+                    RaiseOption::Name(Object::Column) => "COLUMN",
+                    RaiseOption::Name(Object::DataType) => "DATATYPE",
+                    RaiseOption::Name(Object::Constraint) => "CONSTRAINT",
                 };
                 let message = format!("RAISE option already specified: {name}");
                 return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
@@ -103,6 +112,8 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         let error = Error::statement(code, message);
         let error = detail.into_iter().fold(error, Error::detail);
         let error = hint.into_iter().fold(error, Error::hint);
+        let names = Object::ALL.into_iter().zip(names).filter_map(|(object, name)| Some((object, name?)));
+        let error = names.fold(error, |error, (object, name)| error.about(object, name));
         let level = match raise.level {
             Level::Exception => return Err(error),
             Level::Debug => MessageLevel::Debug1,
@@ -163,7 +174,8 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                 Item::Detail => error.detail_text().unwrap_or(""),
                 Item::Hint => error.hint_text().unwrap_or(""),
                 Item::Context => error.context_text().unwrap_or(""),
-                Item::State | Item::RowCount | Item::Nothing => "",
+                Item::Name(object) => error.name_of(*object).unwrap_or(""),
+                Item::State | Item::RowCount => "",
             });
             let text = match (item, self.frame.errors.last()) {
                 (Item::State, Some(error)) => error.sqlstate().as_str().to_owned(),

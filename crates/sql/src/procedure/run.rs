@@ -3,6 +3,7 @@
 //! A statement answers how to go on ([`Flow`]): loops and blocks look whether an `EXIT` is theirs and hand it on if not. Recursion
 //! follows the tree, and calls in calls; each step counts ([`Nesting`]).
 
+use super::element::slices;
 use super::frame::{Frame, Slot};
 use super::kept::Readied;
 use super::raise::{covers, may_be_caught, within};
@@ -191,6 +192,13 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
                 let (ty, value) = self.value(piece)?;
                 self.assign(&Target { variable: *number, field: None }, ty, value)?;
             }
+            let variable = &self.readied.body.variables[*number as usize];
+            if variable.cursor.is_some()
+                && let Slot::Scalar(_, value) = &mut self.frame.slots[*number as usize]
+            {
+                // A cursor with a query begins with its own name.
+                *value = Constant::Bytes(variable.name.clone().into_bytes());
+            }
         }
         self.frame.at = at;
         if block.handlers.is_empty() {
@@ -239,7 +247,11 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
         match kind {
             Kind::Block(block) => return self.block(block),
             Kind::If { .. } => return self.choose(kind),
-            Kind::Loop { .. } | Kind::Count { .. } | Kind::Rows { .. } | Kind::Elements { .. } => {
+            Kind::Loop { .. }
+            | Kind::Count { .. }
+            | Kind::Rows { .. }
+            | Kind::CursorRows { .. }
+            | Kind::Elements { .. } => {
                 self.descend()?;
                 let at = self.frame.at;
                 let flow = self.repeat(kind)?;
@@ -259,6 +271,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
             Kind::Return(value) => return self.give_value(value.as_ref()),
             Kind::ReturnRow(variable) => return self.give_row(*variable),
             Kind::ReturnNext(value) => self.give_next(value.as_ref())?,
+            Kind::ReturnNextRow(variable) => self.give_next_row(*variable)?,
             Kind::ReturnQuery(source) => self.give_rows(source)?,
             Kind::Run(piece) => drop(self.execute(piece, 0)?),
             Kind::Result(piece) => return self.give_result(piece),
@@ -267,6 +280,16 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
                 let (ty, value) = self.value(piece)?;
                 self.assign(target, ty, value)?;
             }
+            Kind::AssignElement(target, subscripts, piece) => self.assign_element(target, subscripts, piece)?,
+            Kind::AssignVariable(target, source, piece) => {
+                if !self.assign_record(*target, *source)? {
+                    let (ty, value) = self.value(piece)?;
+                    self.assign(&Target { variable: *target, field: None }, ty, value)?;
+                }
+            }
+            Kind::Open(variable, opened) => self.open(*variable, opened)?,
+            Kind::Fetch(variable, steps, into) => self.fetch(*variable, steps, into.as_ref())?,
+            Kind::Close(variable) => self.close(*variable)?,
             Kind::Sql(piece, into) => {
                 let most = into.as_ref().map_or(0, |into| 1 + u64::from(into.strict || is_change(&piece.text)));
                 let done = self.execute(piece, most)?;
@@ -366,7 +389,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
     }
 
     /// Does the body of a loop once more: some flow if the loop is over.
-    fn once_more(&mut self, label: Option<&str>, body: &'i [Statement]) -> Result<Option<Flow<'i>>> {
+    pub(super) fn once_more(&mut self, label: Option<&str>, body: &'i [Statement]) -> Result<Option<Flow<'i>>> {
         self.turn()?;
         Ok(match self.statements(body)? {
             Flow::Next | Flow::Again(None) => None,
@@ -393,7 +416,12 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
                 self.count(label.as_deref(), *variable, (bounds, step.as_ref(), *reverse), body)
             }
             Kind::Rows { label, into, source, body } => self.rows(label.as_deref(), into, source, body),
-            Kind::Elements { label, target, array, body } => self.elements(label.as_deref(), target, array, body),
+            Kind::CursorRows { label, record, cursor, arguments, body } => {
+                self.cursor_rows(label.as_deref(), (*cursor, arguments), *record, body)
+            }
+            Kind::Elements { label, target, slice, array, body } => {
+                self.elements(label.as_deref(), (target, *slice), array, body)
+            }
             _ => Ok(Flow::Next),
         }
     }
@@ -467,7 +495,7 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
     fn elements(
         &mut self,
         label: Option<&str>,
-        target: &'i Target,
+        (target, slice): (&'i Target, u32),
         array: &'i Piece,
         body: &'i [Statement],
     ) -> Result<Flow<'i>> {
@@ -484,10 +512,15 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
         let Constant::Bytes(bytes) = value else {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an array is no bytes"));
         };
-        let mut found = false;
-        for item in Array::decode(&bytes)?.iter() {
+        let array = Array::decode(&bytes)?;
+        let (mut found, parts) = (false, if slice > 0 { slices(&array, slice)? } else { Vec::new() });
+        let whole = parts.into_iter().map(|part| Ok((ty, Constant::Bytes(part))));
+        let items = array.iter().filter(|_| slice == 0);
+        let single = items.map(|item| Ok((Type::plain(element), Constant::of(item?))));
+        for item in whole.chain(single) {
             found = true;
-            self.assign(target, Type::plain(element), Constant::of(item?))?;
+            let (ty, value) = item?;
+            self.assign(target, ty, value)?;
             if let Some(flow) = self.once_more(label, body)? {
                 self.set_found(true);
                 return Ok(flow);
@@ -520,7 +553,8 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
         };
         let (names, types) = self.frame.names(&self.readied.body, piece);
         let nesting = self.inner();
-        let values: Vec<Constant> = self.frame.values(piece).into_iter().map(Constant::of).collect();
+        let values: Vec<Constant> =
+            self.frame.values(&self.readied.body, piece).into_iter().map(Constant::of).collect();
         let values: Vec<Datum<'_>> = values.iter().map(Constant::datum).collect();
         let known: (&[Variable], &[Oid], &[Datum<'_>]) = (&names, &types, &values);
         let given = self.session.call(self.env, &piece.text, call, known, nesting, self.notices)?;

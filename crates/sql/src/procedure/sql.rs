@@ -97,16 +97,16 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     }
 
     /// Executes a piece that is planned.
-    fn gather(&mut self, piece: &Piece, most: u64) -> Result<Option<(Arc<Planned>, Gathered)>> {
+    pub(super) fn gather(&mut self, piece: &Piece, most: u64) -> Result<Option<(Arc<Planned>, Gathered)>> {
         let Some(planned) = self.plan(piece)? else { return Ok(None) };
         self.check_reads_only(&planned.plan)?;
-        let values = self.frame.values(piece);
+        let values = self.frame.values(&self.readied.body, piece);
         let gathered = self.session.gather(self.env, &planned.plan, &values, most, self.notices)?;
         Ok(Some((planned, gathered)))
     }
 
     /// Refuses a plan that changes something, where that is not allowed.
-    fn check_reads_only(&self, plan: &[u8]) -> Result<()> {
+    pub(super) fn check_reads_only(&self, plan: &[u8]) -> Result<()> {
         match Plan::new(plan) {
             Some(plan) if self.reads_only && plan.has(flags::WRITES) => {
                 let words = match plan.kind().tag().trim_end_matches(" 0") {

@@ -4,6 +4,8 @@
 //! 1. Variables have numbers that are unique in a body; blocks only decide which of them a piece can see.
 //! 2. A tree holds texts, no plans and nothing of a call: any number of calls use one at once.
 
+use base::Object;
+
 /// A body.
 #[derive(Debug)]
 pub struct Body {
@@ -28,8 +30,10 @@ pub enum Gives {
     Void,
     /// A value.
     Value,
-    /// A row of a table: what a trigger gives.
+    /// A row of a table: what a trigger gives, for one.
     Row,
+    /// Rows of a table.
+    TableRows,
     /// The values of its output parameters.
     Outputs,
     /// Values, one after another.
@@ -51,6 +55,47 @@ pub struct Variable {
     pub constant: bool,
     /// Null is no value of it.
     pub not_null: bool,
+    /// It is another name of that variable.
+    pub alias: Option<u32>,
+    /// It is a cursor with a query of its own.
+    pub cursor: Option<Box<Cursor>>,
+}
+
+impl Variable {
+    /// A variable of that name and type, and nothing else.
+    pub fn plain(label: &str, name: &str, ty: TypeText) -> Variable {
+        let (label, name) = (label.to_owned(), name.to_owned());
+        Variable { label, name, ty, constant: false, not_null: false, alias: None, cursor: None }
+    }
+}
+
+/// The query of a cursor.
+#[derive(Debug)]
+pub struct Cursor {
+    /// The variables that are its arguments.
+    pub arguments: Vec<u32>,
+    /// The query, which sees them.
+    pub query: Piece,
+}
+
+/// What a cursor is opened for.
+#[derive(Debug)]
+pub enum Opened {
+    /// Its own query, with these arguments.
+    Bound(Vec<Piece>),
+    /// A query.
+    For(Source),
+}
+
+/// How far a cursor goes.
+#[derive(Debug)]
+pub enum Steps {
+    /// A row.
+    One,
+    /// To the end.
+    All,
+    /// So many rows.
+    Count(Piece),
 }
 
 /// A type as it was written.
@@ -161,6 +206,7 @@ pub enum RaiseOption {
     Detail,
     Hint,
     Code,
+    Name(Object),
 }
 
 /// `RAISE`
@@ -188,8 +234,8 @@ pub enum Item {
     Detail,
     Hint,
     Context,
-    /// Of an error that says nothing of it.
-    Nothing,
+    /// What an error is about.
+    Name(Object),
 }
 
 /// What a statement is.
@@ -199,6 +245,29 @@ pub enum Kind {
     Block(Block),
     /// `target := value`
     Assign(Target, Piece),
+    /// `target[i] := value`
+    AssignElement(Target, Vec<Piece>, Piece),
+    /// `target := variable`: of one record to another, if they are records.
+    AssignVariable(u32, u32, Piece),
+    /// `OPEN`
+    Open(u32, Opened),
+    /// `FETCH`; without targets, `MOVE`.
+    Fetch(u32, Steps, Option<Into>),
+    /// `CLOSE`
+    Close(u32),
+    /// `FOR row IN cursor`
+    CursorRows {
+        /// Its label.
+        label: Option<String>,
+        /// The variable of a row.
+        record: u32,
+        /// The cursor.
+        cursor: u32,
+        /// Its arguments.
+        arguments: Vec<Piece>,
+        /// What is repeated.
+        body: Vec<Statement>,
+    },
     /// `IF`, `CASE`: the first that is true.
     If {
         /// `CASE`: the variable that holds what is compared, and its value.
@@ -251,6 +320,8 @@ pub enum Kind {
         label: Option<String>,
         /// `x`
         target: Target,
+        /// `SLICE`: how many dimensions each has; zero for elements.
+        slice: u32,
         /// The array.
         array: Piece,
         /// What is repeated.
@@ -271,6 +342,8 @@ pub enum Kind {
     ReturnRow(Option<u32>),
     /// `RETURN NEXT`; without a value, the output parameters as they are.
     ReturnNext(Option<Piece>),
+    /// `RETURN NEXT` of a record.
+    ReturnNextRow(u32),
     /// `RETURN QUERY`
     ReturnQuery(Source),
     /// A statement of a body in SQL.
@@ -314,7 +387,12 @@ impl Kind {
     pub fn words(&self) -> &'static str {
         match self {
             Kind::Block(_) => "statement block",
-            Kind::Assign(..) => "assignment",
+            Kind::Assign(..) | Kind::AssignElement(..) | Kind::AssignVariable(..) => "assignment",
+            Kind::Open(..) => "OPEN",
+            Kind::Fetch(_, _, Some(_)) => "FETCH",
+            Kind::Fetch(..) => "MOVE",
+            Kind::Close(_) => "CLOSE",
+            Kind::CursorRows { .. } => "FOR over cursor",
             Kind::If { is_case: true, .. } => "CASE",
             Kind::If { .. } => "IF",
             Kind::Loop { condition: None, .. } => "LOOP",
@@ -326,7 +404,7 @@ impl Kind {
             Kind::Leave { again: true, .. } => "CONTINUE",
             Kind::Leave { .. } => "EXIT",
             Kind::Return(_) | Kind::ReturnRow(_) => "RETURN",
-            Kind::ReturnNext(_) => "RETURN NEXT",
+            Kind::ReturnNext(_) | Kind::ReturnNextRow(_) => "RETURN NEXT",
             Kind::ReturnQuery(_) => "RETURN QUERY",
             Kind::Run(_) | Kind::Result(_) => "SQL statement",
             Kind::Sql(..) => "SQL statement",

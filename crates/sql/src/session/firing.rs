@@ -52,13 +52,8 @@ type Found = (Arc<TableDef>, TriggerDef, Arc<RoutineDef>);
 
 /// The variables of a trigger's function.
 pub(crate) fn variables(label: &str) -> Vec<Variable> {
-    let variable = |(name, ty): &(&str, &str)| Variable {
-        label: label.to_owned(),
-        name: (*name).to_owned(),
-        ty: if ty.is_empty() { TypeText::Record } else { TypeText::Named((*ty).to_owned()) },
-        constant: false,
-        not_null: false,
-    };
+    let ty = |ty: &str| if ty.is_empty() { TypeText::Record } else { TypeText::Named(ty.to_owned()) };
+    let variable = |(name, of): &(&str, &str)| Variable::plain(label, name, ty(of));
     VARIABLES.iter().map(variable).collect()
 }
 

@@ -19,6 +19,7 @@
 //! | `calling` | executions that call functions of users |
 //! | [`work`] | the transaction in the storage: snapshots, locks, commit |
 //! | `access` | whether the current user may execute a plan |
+//! | `cursor` | cursors of procedures |
 //! | [`current`] | whether a plan still stands |
 //! | [`prepared`] | plans, statements, portals |
 //! | [`run`] | from a statement's text to a plan, from a plan to rows |
@@ -36,6 +37,7 @@
 pub(crate) mod access;
 mod calling;
 pub mod current;
+pub(crate) mod cursor;
 pub mod extended;
 pub(crate) mod firing;
 pub(crate) mod identity;

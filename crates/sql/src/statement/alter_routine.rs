@@ -10,7 +10,7 @@ use crate::catalog::codec::{ObjectClass, routine_image};
 use crate::catalog::definition::TableDef;
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::split;
-use crate::parser::ast::{AlterRoutine, RoutineAction, RoutineKind, RoutineName};
+use crate::parser::ast::{AlterRoutine, DropRoutine, RoutineAction, RoutineKind, RoutineName};
 use crate::plan::{Plan, flags};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::Oid;
@@ -18,6 +18,7 @@ use allocator_api2::alloc::Allocator;
 use base::settings::MessageLevel;
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
+use storage::txn::LockMode;
 
 impl<A: Allocator + Copy> Session<A> {
     /// The routine that a name means, with its types or without; `None` if there is none.
@@ -81,11 +82,10 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn drop_routines<O: Output>(
         &mut self,
         env: &Environment<'_>,
-        kind: RoutineKind,
-        names: &[RoutineName<'_>],
-        if_exists: bool,
+        drop: &DropRoutine<'_>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
+        let DropRoutine { kind, routines: names, if_exists, cascade } = *drop;
         let words = match kind {
             RoutineKind::Function => "DROP FUNCTION",
             RoutineKind::Procedure => "DROP PROCEDURE",
@@ -100,7 +100,10 @@ impl<A: Allocator + Copy> Session<A> {
                         return Err(not_owner(routine.word(), &routine.name));
                     }
                     self.lock_name(env, routine.schema, &format!("procedure {}", routine.name))?;
-                    self.check_unused(env, &routine)?;
+                    match cascade {
+                        true => self.drop_users(env, &routine, out)?,
+                        false => self.check_unused(env, &routine)?,
+                    }
                     let oid = routine.oid;
                     let gone = [ObjectClass::Routine, ObjectClass::Privileges];
                     self.define(env, &gone.map(|class| Change { class, oid, image: None }))?;
@@ -120,6 +123,52 @@ impl<A: Allocator + Copy> Session<A> {
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
         }
         Ok(Some(Tag::Words(words)))
+    }
+
+    /// Drops what needs a function that is dropped: triggers, defaults and views.
+    fn drop_users<O: Output>(&mut self, env: &Environment<'_>, routine: &RoutineDef, out: &mut O) -> Result<()> {
+        let mut tell = |what: String| {
+            let message = format!("drop cascades to {what}");
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+        };
+        let tables: Vec<Oid> = {
+            let definitions = self.definitions(env, &self.work)?;
+            let fires = |table: &&Arc<TableDef>| table.triggers.iter().any(|trigger| trigger.function == routine.oid);
+            definitions.tables().filter(fires).map(|table| table.oid).collect()
+        };
+        for oid in tables {
+            self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+            let Some(table) = self.lock_definition(env, oid)? else { continue };
+            let mut table = TableDef::clone(&table);
+            for trigger in table.triggers.iter().filter(|trigger| trigger.function == routine.oid) {
+                tell(format!("trigger {} on {} {}", trigger.name, table.word(), table.name));
+            }
+            table.triggers.retain(|trigger| trigger.function != routine.oid);
+            self.define_tables(env, &mut [&mut table])?;
+        }
+        while let Some((oid, column)) = self.column_calling(env, routine)? {
+            self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+            let Some(table) = self.lock_definition(env, oid)? else { continue };
+            let mut table = TableDef::clone(&table);
+            let changed = &mut table.columns[column];
+            (changed.default, changed.uses) = (None, Vec::new());
+            tell(format!("default value for column {} of table {}", changed.name, table.name));
+            self.define_tables(env, &mut [&mut table])?;
+        }
+        let views: Vec<Oid> = {
+            let definitions = self.definitions(env, &self.work)?;
+            let calls = |table: &&Arc<TableDef>| table.view.as_ref().is_some_and(|view| view.calls(routine.oid));
+            definitions.tables().filter(calls).map(|table| table.oid).collect()
+        };
+        for oid in views {
+            self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+            // It may have gone with another one.
+            let Some(view) = self.lock_definition(env, oid)? else { continue };
+            let message = format!("drop cascades to view {}", view.name);
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            self.drop_all(env, &[view], true, out)?;
+        }
+        Ok(())
     }
 
     /// Refuses to drop a function that a column's default or a view calls.
@@ -144,9 +193,17 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The default that calls a function, for people.
     fn default_calling(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Option<String>> {
+        let Some((table, column)) = self.column_calling(env, routine)? else { return Ok(None) };
+        let definitions = self.definitions(env, &self.work)?;
+        let named = definitions.table(table).map(|table| (&table.columns[column].name, &table.name));
+        Ok(named.map(|(column, table)| format!("default value for column {column} of table {table}")))
+    }
+
+    /// The column whose default calls a function.
+    fn column_calling(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Option<(Oid, usize)>> {
         let definitions = self.definitions(env, &self.work)?;
         for table in definitions.tables() {
-            for column in table.columns.iter().filter(|column| !column.dropped) {
+            for (index, column) in table.visible() {
                 let Some(text) = column.default.as_ref().filter(|text| text.contains(&routine.name)) else { continue };
                 // One that cannot be read calls nothing.
                 let plan = self.compile_piece(env, &format!("SELECT {text}"), &[], &[]).ok().flatten();
@@ -155,7 +212,7 @@ impl<A: Allocator + Copy> Session<A> {
                     .and_then(Plan::new)
                     .is_some_and(|plan| plan.has(flags::CALLS) && plan.tables().any(|used| used.oid == routine.oid));
                 if calls {
-                    return Ok(Some(format!("default value for column {} of table {}", column.name, table.name)));
+                    return Ok(Some((table.oid, index)));
                 }
             }
         }

@@ -154,9 +154,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Role(statement) => self.role_statement(env, statement, out),
             Utility::CreateRoutine(create) => self.create_routine(env, create),
             Utility::AlterRoutine(alter) => self.alter_routine(env, alter),
-            Utility::DropRoutine { kind, routines, if_exists } => {
-                self.drop_routines(env, *kind, routines, *if_exists, out)
-            }
+            Utility::DropRoutine(drop) => self.drop_routines(env, drop, out),
             Utility::Trigger(statement) => self.trigger_statement(env, statement, out),
             Utility::Call(call) => self.call_statement(env, text, call, out),
             Utility::Do(block) => self.do_statement(env, block, out),

@@ -59,6 +59,8 @@ fn gives(routine: &RoutineDef) -> Gives {
     match () {
         () if !routine.is_function() => Gives::Procedure,
         () if routine.result == Oid::TRIGGER => Gives::Row,
+        () if routine.rows_of.is_some() && routine.set => Gives::TableRows,
+        () if routine.rows_of.is_some() => Gives::Row,
         () if routine.set && outputs > 0 => Gives::Rows,
         () if routine.set => Gives::Set,
         () if routine.result == Oid::VOID => Gives::Void,
@@ -74,15 +76,18 @@ impl<A: Allocator + Copy> Session<A> {
         self.check_writes(env, if is_function { "CREATE FUNCTION" } else { "CREATE PROCEDURE" })?;
         let (language, body) = match create.body {
             RoutineBody::Text(body) => (language(create.language, is_function)?, body.to_owned()),
-            RoutineBody::Expression(_) if create.language.is_some_and(|known| !known.eq_ignore_ascii_case(SQL)) => {
+            RoutineBody::Expression(_) | RoutineBody::Atomic(_)
+                if create.language.is_some_and(|known| !known.eq_ignore_ascii_case(SQL)) =>
+            {
                 return invalid("inline SQL function body only valid for language SQL");
             }
             RoutineBody::Expression(text) => (SQL, format!("SELECT {text}")),
+            RoutineBody::Atomic(text) => (SQL, text.to_owned()),
         };
         let (schema, name) = self.creation_place(env, create.path)?;
         let name = name.to_owned();
         let parameters = self.parameters(env, create)?;
-        let (result, set) = self.result(env, create, &parameters)?;
+        let (result, set, rows_of) = self.result(env, create, &parameters)?;
         self.lock_name(env, schema, &format!("procedure {name}"))?;
         let said = &create.attributes;
         if said.rows.is_some() && !set {
@@ -100,6 +105,7 @@ impl<A: Allocator + Copy> Session<A> {
             language: language.to_owned(),
             parameters,
             result,
+            rows_of,
             set,
             volatility: said.volatility.unwrap_or(b'v'),
             strict: said.strict.unwrap_or(false),
@@ -144,7 +150,7 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         create: &CreateRoutine<'_>,
         parameters: &[ParameterDef],
-    ) -> Result<(Oid, bool)> {
+    ) -> Result<(Oid, bool, Option<Oid>)> {
         let outputs: Vec<Oid> =
             parameters.iter().filter(|parameter| parameter.mode != b'i').map(|parameter| parameter.ty.oid).collect();
         let of_outputs = match outputs.as_slice() {
@@ -153,15 +159,15 @@ impl<A: Allocator + Copy> Session<A> {
             _ => Some(Oid::RECORD),
         };
         let (name, set) = match create.returns {
-            None if create.kind != RoutineKind::Function => return Ok((of_outputs.unwrap_or(Oid::VOID), false)),
+            None if create.kind != RoutineKind::Function => return Ok((of_outputs.unwrap_or(Oid::VOID), false, None)),
             None => {
                 return of_outputs
-                    .map_or_else(|| invalid("function result type must be specified"), |oid| Ok((oid, false)));
+                    .map_or_else(|| invalid("function result type must be specified"), |oid| Ok((oid, false, None)));
             }
             Some(Returns::Table) => {
                 let inputs_only = parameters.iter().all(|parameter| matches!(parameter.mode, b'i' | b't'));
                 return match inputs_only {
-                    true => Ok((of_outputs.unwrap_or(Oid::RECORD), true)),
+                    true => Ok((of_outputs.unwrap_or(Oid::RECORD), true, None)),
                     false => {
                         let message = "OUT and INOUT arguments aren't allowed in TABLE functions";
                         Err(Error::statement(sqlstate::SYNTAX_ERROR, message))
@@ -176,16 +182,17 @@ impl<A: Allocator + Copy> Session<A> {
             Ok(ty) => ty,
             Err(error) => {
                 let path: Vec<&str> = name.path.iter().map(|name| name.text).collect();
-                let is_row = match path.as_slice() {
-                    [name] => catalog.find(None, name)?.is_some(),
-                    [schema, name] => catalog.find(Some(schema), name)?.is_some(),
-                    _ => false,
+                let relation = match path.as_slice() {
+                    [name] => catalog.find(None, name)?,
+                    [schema, name] => catalog.find(Some(schema), name)?,
+                    _ => None,
                 };
-                return Err(match is_row {
-                    true => Error::unsupported("a function that returns rows of a table's type is not supported")
-                        .hint("Use RETURNS TABLE."),
-                    false => error,
-                });
+                // A table's name is the name of its rows' type.
+                let Some(relation) = relation else { return Err(error) };
+                if of_outputs.is_some() {
+                    return invalid("function result type must be record because of OUT parameters");
+                }
+                return Ok((Oid::RECORD, set, Some(relation.oid)));
             }
         };
         if let Some(wanted) = of_outputs.filter(|wanted| *wanted != ty.oid) {
@@ -208,7 +215,7 @@ impl<A: Allocator + Copy> Session<A> {
         if ty.oid == Oid::TRIGGER && parameters.iter().any(ParameterDef::is_input) {
             return invalid("trigger functions cannot have declared arguments");
         }
-        Ok((ty.oid, set))
+        Ok((ty.oid, set, None))
     }
 
     /// Reads a body, and finds out whether the statements of one in SQL are statements, with the result that is wanted.
@@ -218,7 +225,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Ok(());
         }
         let frame = Frame::new(&readied.body, &readied.shapes);
-        let wanted = result_types(routine);
+        let wanted = self.result_types(env, routine)?;
         let shown = match routine.result {
             Oid::RECORD => "record".to_owned(),
             oid => typmod::format_type(Type::plain(oid)),
@@ -318,11 +325,12 @@ impl<A: Allocator + Copy> Session<A> {
         notices: Notices<'_>,
     ) -> Result<Returned> {
         let readied = self.readied(env, routine)?;
+        let types = self.result_types(env, routine)?;
         let shown = if readied.body.is_sql { routine.name.clone() } else { routine.shown() };
         let nesting = Nesting { depth: 0, atomic: true };
         let mut interpreter = Interpreter::new(self, env, notices, &readied, &shown, nesting);
         interpreter.reads_only = routine.volatility != b'v';
-        interpreter.returned.types = result_types(routine);
+        interpreter.returned.types = types;
         interpreter.returned.is_one = !routine.set;
         interpreter.returned.is_void = routine.result == Oid::VOID && !readied.body.is_sql;
         let mut arguments = arguments.into_iter();
@@ -340,10 +348,21 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         interpreter.run()?;
-        if readied.body.gives == Gives::Outputs && !readied.body.is_sql {
-            interpreter.give_outputs()?;
+        match readied.body.gives {
+            Gives::Outputs if !readied.body.is_sql => interpreter.give_outputs()?,
+            Gives::Row if !readied.body.is_sql => interpreter.give_given()?,
+            _ => {}
         }
         Ok(std::mem::take(&mut interpreter.returned))
+    }
+
+    /// The types of a row that a function gives, or of its value.
+    fn result_types(&self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Vec<Oid>> {
+        if routine.rows_of.is_none() && routine.output_parameters().next().is_none() {
+            return Ok(vec![routine.result]);
+        }
+        let columns = self.catalog(env)?.result_columns(routine)?;
+        Ok(columns.into_iter().map(|(_, ty)| ty.oid).collect())
     }
 
     /// A procedure's body, read, with the types of its variables.
@@ -354,15 +373,12 @@ impl<A: Allocator + Copy> Session<A> {
         if let Some(found) = settled.and_then(|version| env.database.bodies.find((routine.oid, false), version)) {
             return Ok(found);
         }
-        let variable = |(index, parameter): (usize, &ParameterDef)| Declared {
-            label: routine.name.clone(),
-            name: match parameter.name.is_empty() {
+        let variable = |(index, parameter): (usize, &ParameterDef)| {
+            let name = match parameter.name.is_empty() {
                 true => format!("${}", index + 1),
                 false => parameter.name.clone(),
-            },
-            ty: TypeText::Named(typmod::format_type(parameter.ty)),
-            constant: false,
-            not_null: false,
+            };
+            Declared::plain(&routine.name, &name, TypeText::Named(typmod::format_type(parameter.ty)))
         };
         let arguments = routine.parameters.iter().enumerate().map(variable);
         let arguments = match routine.language.as_str() {
@@ -455,12 +471,6 @@ impl<A: Allocator + Copy> Session<A> {
     }
 }
 
-/// The types of a row that a function gives, or of its value.
-fn result_types(routine: &RoutineDef) -> Vec<Oid> {
-    let outputs: Vec<Oid> = routine.output_parameters().map(|parameter| parameter.ty.oid).collect();
-    if outputs.is_empty() { vec![routine.result] } else { outputs }
-}
-
 /// Refuses to put a routine in the place of another that calls could not take for it.
 fn check_replaces(known: &RoutineDef, routine: &RoutineDef) -> Result<()> {
     if known.kind != routine.kind {
@@ -476,7 +486,9 @@ fn check_replaces(known: &RoutineDef, routine: &RoutineDef) -> Result<()> {
         outputs.map(|parameter| (parameter.mode, parameter.ty.oid)).collect::<Vec<_>>()
     };
     let is_other = outputs(known) != outputs(routine);
-    if known.is_function() && ((known.result, known.set) != (routine.result, routine.set) || is_other) {
+    if known.is_function()
+        && ((known.result, known.rows_of, known.set) != (routine.result, routine.rows_of, routine.set) || is_other)
+    {
         let error =
             Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, "cannot change return type of existing function");
         return Err(error.hint(drop));

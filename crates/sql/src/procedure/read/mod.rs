@@ -8,6 +8,7 @@
 //! 2. Blocks and loops in one another are counted, because those who read the tree recurse: `54001`.
 //! 3. Runs on the engine's own stack, and waits for nothing.
 
+mod cursor;
 mod sql;
 mod statement;
 
@@ -198,14 +199,18 @@ impl Reader<'_> {
             return Err(Error::statement(sqlstate::PROGRAM_LIMIT_EXCEEDED, "a procedure has too many variables"));
         }
         let number = self.variables.len() as u32;
-        let (label, name) = (label.to_owned(), name.to_owned());
-        self.variables.push(Variable { label, name, ty, constant: false, not_null: false });
+        self.variables.push(Variable::plain(label, name, ty));
         self.visible.push(number);
         Ok(number)
     }
 
     /// The variable that names mean, and how many of them it took.
     fn find(&self, names: &[String]) -> Option<(u32, usize)> {
+        let found = self.find_name(names)?;
+        Some((self.variables[found.0 as usize].alias.unwrap_or(found.0), found.1))
+    }
+
+    fn find_name(&self, names: &[String]) -> Option<(u32, usize)> {
         let visible = self.visible.iter().rev().map(|number| (*number, &self.variables[*number as usize]));
         let mut plain = visible.clone().filter(|(_, variable)| variable.name == names[0]);
         if let Some((number, _)) = plain.next() {
@@ -268,6 +273,56 @@ impl Reader<'_> {
             )),
             false => Ok(()),
         }
+    }
+
+    /// What stands behind `:=`: another record, or a value.
+    fn assignment(&mut self, target: Target) -> Result<Kind> {
+        // Whether the name of a type is that of a table is known when the body is read no more than that of a record.
+        let name = Self::is_name(self.peek()).then(|| literal::name(self.text, self.peek()).into_owned());
+        let source = name.and_then(|name| self.find(&[name]));
+        if let Some((source, _)) = source
+            && target.field.is_none()
+            && self.peek_at(1).kind == TokenKind::Semicolon
+        {
+            let value = self.expression(&[";"])?;
+            self.semicolon()?;
+            return Ok(Kind::AssignVariable(target.variable, source, value));
+        }
+        let value = self.expression(&[";"])?;
+        self.semicolon()?;
+        Ok(Kind::Assign(target, value))
+    }
+
+    /// `[i][j] :=`; none if it is no assignment.
+    fn subscripts(&mut self) -> Result<Option<Vec<Piece>>> {
+        let from = self.at;
+        let mut subscripts = Vec::new();
+        while self.eat_kind(TokenKind::BracketOpen) {
+            let first = self.at;
+            let mut open = 0_u32;
+            loop {
+                match self.peek().kind {
+                    TokenKind::BracketClose if open == 0 => break,
+                    TokenKind::BracketOpen | TokenKind::ParenOpen => open += 1,
+                    TokenKind::BracketClose | TokenKind::ParenClose => open = open.saturating_sub(1),
+                    TokenKind::Colon if open == 0 => return Err(self.refused("assigning to a slice of an array")),
+                    TokenKind::End | TokenKind::Semicolon => return Err(self.unexpected()),
+                    _ => {}
+                }
+                self.next();
+            }
+            if first == self.at {
+                return Err(self.unexpected());
+            }
+            let text = format!("SELECT {}", self.span((first, self.at)));
+            subscripts.push(self.piece(text, (first, self.at)));
+            self.next();
+        }
+        if self.eat_kind(TokenKind::ColonEquals) || self.eat_operator("=") {
+            return Ok(Some(subscripts));
+        }
+        self.at = from;
+        Ok(None)
     }
 
     fn targets(&mut self) -> Result<Vec<Target>> {
@@ -512,13 +567,15 @@ impl Reader<'_> {
 
     fn declaration(&mut self, label: &str, seen: usize) -> Result<(u32, Option<Piece>)> {
         let name = self.name()?;
-        if self.is("alias") || self.is("cursor") || self.is("scroll") || (self.is("no") && self.is_at(1, "scroll")) {
-            let what = if self.is("alias") { "ALIAS" } else { "a cursor" };
-            return Err(self.refused(what));
-        }
         let known = self.visible[seen..].iter().any(|number| self.variables[*number as usize].name == name);
         if known {
             return Err(self.wrong(format!("duplicate declaration at or near \"{name}\"")));
+        }
+        if self.eat("alias") {
+            return self.alias(label, &name);
+        }
+        if self.is("cursor") || self.is("scroll") || (self.is("no") && self.is_at(1, "scroll")) {
+            return self.bound_cursor(label, &name);
         }
         let constant = self.eat("constant");
         let ty = self.declared_type()?;
@@ -578,6 +635,7 @@ impl Reader<'_> {
             let token = self.peek();
             match token.kind {
                 TokenKind::End | TokenKind::Semicolon | TokenKind::ColonEquals => break,
+                TokenKind::Comma | TokenKind::ParenClose if open == 0 => break,
                 TokenKind::ParenOpen => open += 1,
                 TokenKind::ParenClose => open -= 1,
                 _ if open == 0 && self.is_operator(token, "=") => break,
@@ -618,12 +676,15 @@ impl Reader<'_> {
             if let Some(target) = self.target()? {
                 if self.eat_kind(TokenKind::ColonEquals) || self.eat_operator("=") {
                     self.check_changes(&target)?;
+                    return self.assignment(target);
+                }
+                if self.peek().kind == TokenKind::BracketOpen
+                    && let Some(subscripts) = self.subscripts()?
+                {
+                    self.check_changes(&target)?;
                     let value = self.expression(&[";"])?;
                     self.semicolon()?;
-                    return Ok(Kind::Assign(target, value));
-                }
-                if self.peek().kind == TokenKind::BracketOpen {
-                    return Err(self.refused("assigning to an element of an array"));
+                    return Ok(Kind::AssignElement(target, subscripts, value));
                 }
                 self.at = from;
             }
@@ -664,7 +725,14 @@ impl Reader<'_> {
                 self.semicolon()?;
                 Ok(Kind::Call(piece))
             }
-            "open" | "fetch" | "move" | "close" => Err(self.refused(&format!("{} of a cursor", word.to_uppercase()))),
+            "open" => self.open(),
+            "fetch" | "move" => self.fetch(),
+            "close" => {
+                self.next();
+                let cursor = self.cursor_variable()?;
+                self.semicolon()?;
+                Ok(Kind::Close(cursor))
+            }
             "end" | "exception" | "when" | "else" | "elsif" | "elseif" | "then" => Err(self.unexpected()),
             _ if token.kind == TokenKind::Word => {
                 if self.peek_at(1).kind == TokenKind::ColonEquals {

@@ -4,7 +4,7 @@ use super::super::condition;
 use super::super::tree::{Gives, Into, Item, Kind, Level, Raise, RaiseOption, Source, Statement, TypeText};
 use super::Reader;
 use crate::lexer::{TokenKind, literal};
-use base::{Error, Result, sqlstate};
+use base::{Error, Object, Result, sqlstate};
 
 impl Reader<'_> {
     /// What may have a label: a block or a loop.
@@ -29,21 +29,26 @@ impl Reader<'_> {
         }
         if self.eat("foreach") {
             let target = self.assigned()?;
-            if self.is("slice") {
-                return Err(self.refused("FOREACH with SLICE"));
+            let mut slice = 0;
+            if self.eat("slice") {
+                let token = self.next();
+                slice = match token.text(self.text).parse::<u32>() {
+                    Ok(slice) if token.kind == TokenKind::Integer => slice,
+                    _ => return Err(self.wrong("a number was expected behind SLICE".to_owned())),
+                };
             }
             self.expect("in")?;
             self.expect("array")?;
             let array = self.expression(&["loop"])?;
             self.expect("loop")?;
             let body = self.loop_body(label.as_deref())?;
-            return Ok(Kind::Elements { label, target, array, body });
+            return Ok(Kind::Elements { label, target, slice, array, body });
         }
         Err(self.unexpected())
     }
 
     /// What a loop repeats, to its `END LOOP`.
-    fn loop_body(&mut self, label: Option<&str>) -> Result<Vec<Statement>> {
+    pub(super) fn loop_body(&mut self, label: Option<&str>) -> Result<Vec<Statement>> {
         self.descend()?;
         self.labels.push((label.unwrap_or("").to_owned(), true));
         let body = self.statements(&["end"])?;
@@ -86,6 +91,10 @@ impl Reader<'_> {
             Kind::Count { label, variable, bounds: (lower, upper), step, reverse, body }
         } else {
             let token = self.peek();
+            if let Some(kind) = self.cursor_loop(label.as_deref())? {
+                self.visible.truncate(seen);
+                return Ok(kind);
+            }
             if Self::is_name(token)
                 && self.is_at(1, "in")
                 && self.find(&[literal::name(self.text, token).into_owned()]).is_none()
@@ -215,7 +224,7 @@ impl Reader<'_> {
         self.next();
         let mismatch = |message: &str| Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message.to_owned()));
         if self.is("next") || self.is("query") {
-            if !matches!(self.gives, Gives::Set | Gives::Rows) {
+            if !matches!(self.gives, Gives::Set | Gives::Rows | Gives::TableRows) {
                 let word = if self.is("next") { "NEXT" } else { "QUERY" };
                 return mismatch(&format!("cannot use RETURN {word} in a non-SETOF function"));
             }
@@ -245,7 +254,7 @@ impl Reader<'_> {
             Gives::Procedure => Err(self.wrong("RETURN cannot have a parameter in a procedure".to_owned())),
             Gives::Void => mismatch("RETURN cannot have a parameter in function returning void"),
             Gives::Outputs => mismatch("RETURN cannot have a parameter in function with OUT parameters"),
-            Gives::Set | Gives::Rows => {
+            Gives::Set | Gives::Rows | Gives::TableRows => {
                 let message = "RETURN cannot have a parameter in function returning set";
                 Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).hint("Use RETURN NEXT or RETURN QUERY."))
             }
@@ -263,6 +272,21 @@ impl Reader<'_> {
         if self.gives == Gives::Rows {
             let message = "RETURN NEXT cannot have a parameter in function with OUT parameters";
             return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message));
+        }
+        if self.gives == Gives::TableRows {
+            let found = match Self::is_name(self.peek()) && self.peek_at(1).kind == TokenKind::Semicolon {
+                true => {
+                    let name = literal::name(self.text, self.peek()).into_owned();
+                    self.find(&[name])
+                }
+                false => None,
+            };
+            let Some((variable, _)) = found else {
+                return Err(self.refused("RETURN NEXT of a row that is no variable"));
+            };
+            self.next();
+            self.semicolon()?;
+            return Ok(Kind::ReturnNextRow(variable));
         }
         let value = self.expression(&[";"])?;
         self.semicolon()?;
@@ -370,9 +394,11 @@ impl Reader<'_> {
                     "detail" => RaiseOption::Detail,
                     "hint" => RaiseOption::Hint,
                     "errcode" => RaiseOption::Code,
-                    "column" | "constraint" | "datatype" | "table" | "schema" => {
-                        return Err(self.refused(&format!("RAISE with {}", name.to_uppercase())));
-                    }
+                    "column" => RaiseOption::Name(Object::Column),
+                    "constraint" => RaiseOption::Name(Object::Constraint),
+                    "datatype" => RaiseOption::Name(Object::DataType),
+                    "table" => RaiseOption::Name(Object::Table),
+                    "schema" => RaiseOption::Name(Object::Schema),
                     _ => return Err(self.wrong(format!("unrecognized RAISE statement option \"{name}\""))),
                 };
                 if !self.eat_operator("=") && !self.eat_kind(TokenKind::ColonEquals) {
@@ -411,9 +437,11 @@ impl Reader<'_> {
                 "pg_exception_detail" => (Item::Detail, true),
                 "pg_exception_hint" => (Item::Hint, true),
                 "pg_exception_context" => (Item::Context, true),
-                "column_name" | "constraint_name" | "pg_datatype_name" | "table_name" | "schema_name" => {
-                    return Err(self.refused(&name.to_uppercase()));
-                }
+                "column_name" => (Item::Name(Object::Column), true),
+                "constraint_name" => (Item::Name(Object::Constraint), true),
+                "pg_datatype_name" => (Item::Name(Object::DataType), true),
+                "table_name" => (Item::Name(Object::Table), true),
+                "schema_name" => (Item::Name(Object::Schema), true),
                 _ => return Err(self.wrong(format!("unrecognized GET DIAGNOSTICS item at or near \"{name}\""))),
             };
             if of_error != stacked {
