@@ -265,6 +265,45 @@ impl<'a> Row<'a> {
         Ok(at)
     }
 
+    /// Reads some columns, which are given in ascending order, in one pass: `set` is called for each with what came along with it.
+    #[inline]
+    pub fn each(
+        &self,
+        shapes: &[Shape],
+        columns: impl Iterator<Item = [u32; 2]>,
+        mut set: impl FnMut(u32, Datum<'a>) -> Result<()>,
+    ) -> Result<()> {
+        // The column that begins at a place.
+        let (mut next, mut at) = (0, self.start);
+        for [column, word] in columns {
+            let column = column as usize;
+            if column >= self.count || self.is_null(column) {
+                set(word, Datum::Null)?;
+                continue;
+            }
+            let shape = shapes[column];
+            if self.nulls.is_none() && shape.place != NO_PLACE {
+                (next, at) = (column, usize::from(shape.place));
+            } else if next == 0 && self.nulls.is_none() {
+                // The last column whose place is known.
+                let known = shapes[..column].iter().take_while(|shape| shape.place != NO_PLACE).count();
+                if known > 0 {
+                    (next, at) = (known - 1, usize::from(shapes[known - 1].place));
+                }
+            }
+            while next < column {
+                if !self.is_null(next) {
+                    at = stored::skip(shapes[next].kind, self.bytes, at)?;
+                }
+                next += 1;
+            }
+            let (value, end) = stored::get(shape.kind, self.bytes, at)?;
+            (next, at) = (column + 1, end);
+            set(word, value)?;
+        }
+        Ok(())
+    }
+
     /// The values of the first columns, as many as `out` has room for; null where the row has none. Answers how many the
     /// row has.
     #[inline]
@@ -366,6 +405,17 @@ mod tests {
             let mut all = [Datum::Null; 6];
             assert_eq!(row.decode(&table, &mut all).ok(), Some(6));
             assert_eq!(all.as_slice(), values);
+            for wanted in 0..64u32 {
+                let columns = (0..6).filter(|column| wanted >> column & 1 == 1).map(|column| [column, column + 10]);
+                let mut read = Vec::new();
+                let set = |word, value| {
+                    read.push((word, value));
+                    Ok(())
+                };
+                row.each(&table, columns.clone(), set).expect("each");
+                let right: Vec<_> = columns.map(|[column, word]| (word, values[column as usize])).collect();
+                assert_eq!(read, right, "nulls {nulls:b} wanted {wanted:b}");
+            }
             let mut some = [Datum::Null; 3];
             row.decode(&table, &mut some).expect("decode");
             assert_eq!(some.as_slice(), &values[..3]);

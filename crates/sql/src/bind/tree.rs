@@ -177,6 +177,8 @@ pub struct Bound {
     pub rows: Vec<TableRow>,
     /// A literal decides whether an index can be used: the statement is to be bound with its literals in place.
     pub wants_literals: Cell<bool>,
+    /// Values that parameters have in the execution that the plan is made for, by number, as far as they are known: good for guesses.
+    pub hints: Vec<Option<Constant>>,
 }
 
 /// An index of some rows, or on expressions.

@@ -15,6 +15,7 @@ use crate::plan::record::{Aggregate, AggregateRecord};
 use crate::types::aggregate::{Accumulator, AggCall};
 use crate::types::{Datum, Kind, Oid};
 use base::{Error, Result, sqlstate};
+use std::rc::Rc;
 
 /// All groups, and the one that is given next.
 pub(super) struct Groups {
@@ -23,6 +24,11 @@ pub(super) struct Groups {
     /// For each group the states of its aggregates.
     states: Vec<AggregateState>,
     at: usize,
+    /// The aggregates.
+    plans: Rc<[Plan]>,
+    /// The registers of the keys.
+    registers: Vec<u32>,
+    sets: Vec<Vec<u32>>,
 }
 
 /// The state of one aggregate over one group.
@@ -46,25 +52,26 @@ impl Exec<'_> {
     pub(super) fn aggregate(&mut self, node: At) -> Result<bool> {
         let bytes = self.plan.bytes;
         let record = Aggregate::read(bytes, node);
-        let (registers, _) = key_pairs(bytes.list(At(record.keys)));
-        let sets = self.grouping_sets(&record);
         let mut groups = match self.take(node) {
             State::Groups(groups) => groups,
-            _ => Box::new(self.groups(&record, &sets)?),
+            _ => {
+                let sets = self.grouping_sets(&record);
+                Box::new(self.groups(&record, sets)?)
+            }
         };
         let found = groups.at < groups.count;
         if found {
             let group = groups.at;
             groups.at += 1;
-            if !registers.is_empty() || !sets.is_empty() {
-                for (value, register) in groups.keys.keys.row(group).iter().zip(&registers) {
+            if !groups.registers.is_empty() || !groups.sets.is_empty() {
+                for (value, register) in groups.keys.keys.row(group).iter().zip(&groups.registers) {
                     self.registers[*register as usize] = *value;
                 }
             }
-            if !sets.is_empty() {
+            if !groups.sets.is_empty() {
                 let number = groups.keys.keys.row(group).last().copied().unwrap_or_default();
                 let set = match number {
-                    Value::Int(number) => sets.get(number as usize),
+                    Value::Int(number) => groups.sets.get(number as usize),
                     _ => None,
                 };
                 self.answer_tests(&record, set.map_or(&[], Vec::as_slice));
@@ -77,7 +84,7 @@ impl Exec<'_> {
         Ok(found)
     }
 
-    fn aggregate_plans(&self, record: &Aggregate) -> Result<Vec<Plan>> {
+    fn aggregate_plans(&self, record: &Aggregate) -> Result<Rc<[Plan]>> {
         let bytes = self.plan.bytes;
         let mut plans = Vec::new();
         for at in bytes.list(At(record.aggregates)).iter() {
@@ -94,7 +101,7 @@ impl Exec<'_> {
                 .collect();
             plans.push(Plan { record, call: AggCall::new(op, Oid(record.argument)), kinds, order });
         }
-        Ok(plans)
+        Ok(plans.into())
     }
 
     /// For each grouping set which keys are in it.
@@ -166,32 +173,34 @@ impl Exec<'_> {
     }
 
     /// Groups rows in several ways at once. A set without keys has a group even without rows.
-    fn groups_of_sets(&mut self, record: &Aggregate, sets: &[Vec<u32>]) -> Result<Groups> {
+    fn groups_of_sets(&mut self, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
         let bytes = self.plan.bytes;
         let (registers, mut kinds) = key_pairs(bytes.list(At(record.keys)));
         kinds.push(Kind::Int8);
         let plans = self.aggregate_plans(record)?;
-        let mut groups = Groups { keys: KeySet::default(), count: 0, states: Vec::new(), at: 0 };
+        let mut groups = Groups::new(plans.clone(), registers.clone());
         self.memory.buffers[record.buffer as usize].clear();
         while self.next(At(record.child))? {
             self.breath()?;
-            self.add_to_sets(&mut groups, sets, &plans, (&registers, &kinds), record.buffer)?;
+            self.add_to_sets(&mut groups, &sets, &plans, (&registers, &kinds), record.buffer)?;
         }
         let nulls = vec![Value::Null; registers.len()];
         for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
-            self.group_of_set(&mut groups, sets, number, &plans, &nulls, &kinds, record.buffer)?;
+            self.group_of_set(&mut groups, &sets, number, &plans, &nulls, &kinds, record.buffer)?;
         }
+        groups.sets = sets;
         Ok(groups)
     }
 
-    fn groups(&mut self, record: &Aggregate, sets: &[Vec<u32>]) -> Result<Groups> {
+    fn groups(&mut self, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
         if !sets.is_empty() {
             return self.groups_of_sets(record, sets);
         }
         let bytes = self.plan.bytes;
         let (registers, kinds) = key_pairs(bytes.list(At(record.keys)));
         let plans = self.aggregate_plans(record)?;
-        let mut groups = Groups { keys: KeySet::default(), count: 0, states: Vec::new(), at: 0 };
+        let mut groups = Groups::new(plans.clone(), registers.clone());
+        let mut key = Vec::with_capacity(registers.len());
         self.memory.buffers[record.buffer as usize].clear();
         let single = registers.is_empty();
         if single && record.grouped == 0 {
@@ -209,7 +218,8 @@ impl Exec<'_> {
                     0
                 }
                 false => {
-                    let key = self.read_registers(&registers);
+                    key.clear();
+                    key.extend(registers.iter().map(|register| self.registers[*register as usize]));
                     let (group, new) = self.find_or_add(&mut groups.keys, &key, &kinds, record.buffer)?;
                     if new {
                         groups.count += 1;
@@ -274,7 +284,7 @@ impl Exec<'_> {
 
     /// Sets the registers of a group's results.
     fn finish_group(&mut self, record: &Aggregate, groups: &mut Groups, group: usize) -> Result<()> {
-        let plans = self.aggregate_plans(record)?;
+        let plans = groups.plans.clone();
         for (index, plan) in plans.iter().enumerate() {
             let state = &mut groups.states[group * plans.len() + index];
             if let Some(rows) = state.rows.take() {
@@ -311,6 +321,13 @@ impl Exec<'_> {
             state.accumulator = Accumulator::new();
         }
         Ok(())
+    }
+}
+
+impl Groups {
+    fn new(plans: Rc<[Plan]>, registers: Vec<u32>) -> Groups {
+        let (keys, states, sets) = (KeySet::default(), Vec::new(), Vec::new());
+        Groups { keys, count: 0, states, at: 0, plans, registers, sets }
     }
 }
 

@@ -6,14 +6,16 @@
 //! 2. The stack holds values that borrow nothing, so a subplan can run in the middle of a program.
 
 use super::Exec;
-use super::value::{Memory, Value};
+use super::value::{Memory, Span, Value};
 use crate::plan::blob::At;
 use crate::plan::number;
 use crate::plan::program::Step;
 use crate::types::array::{self, Array, Dimension};
 use crate::types::cast::{self, Method};
+use crate::types::numeric::short;
 use crate::types::op::Op;
-use crate::types::{Datum, Kind, Oid, Type, compare, eval, table};
+use crate::types::text::trim_padding;
+use crate::types::{Datum, Kind, Oid, Type, compare, eval, like, table};
 use base::{Error, Result, sqlstate};
 
 /// Arguments that fit without an allocation.
@@ -139,6 +141,25 @@ impl Exec<'_> {
                     let register = bytes.half(at);
                     at += 2;
                     self.registers[usize::from(register)] = self.stack.last().copied().unwrap_or_default();
+                }
+                Step::Kept => {
+                    let (register, target) = (bytes.half(at), bytes.word(at + 2));
+                    let value = self.registers[usize::from(register)];
+                    at = match value {
+                        Value::Null => at + 6,
+                        value => {
+                            self.stack.push(value);
+                            code + target
+                        }
+                    };
+                }
+                Step::KeepConstant => {
+                    let (register, place) = (bytes.half(at), bytes.word(at + 2));
+                    at += 6;
+                    let value = self.pop();
+                    let value = self.memory.keep(value, place)?;
+                    self.registers[usize::from(register)] = value;
+                    self.stack.push(value);
                 }
                 Step::Nip => {
                     let value = self.pop();
@@ -336,6 +357,11 @@ impl Exec<'_> {
             self.stack.push(Value::Int(kernel::clock::wall_us()));
             return Ok(());
         }
+        if let [Value::Span(left), Value::Span(right)] = self.stack[start..]
+            && self.short_numbers(op, start, left, right)?
+        {
+            return Ok(());
+        }
         let mut ctx = self.around.context(&self.arena);
         let result = {
             let mut short = [Datum::Null; ARGUMENTS_SHORT];
@@ -372,6 +398,36 @@ impl Exec<'_> {
         self.stack.push(value);
         self.tidy();
         Ok(())
+    }
+
+    /// Computes with two values of type `numeric` where they lie, if they are short and that is what is asked.
+    #[inline]
+    fn short_numbers(&mut self, op: Op, start: usize, left: Span, right: Span) -> Result<bool> {
+        let value = match op {
+            Op::NumericAdd | Op::NumericSub | Op::NumericMul => {
+                let Some(result) = short::computed(op, self.memory.bytes(left), self.memory.bytes(right)) else {
+                    return Ok(false);
+                };
+                Memory::to_scratch(&mut self.memory.scratch, Datum::Bytes(result.bytes()))?
+            }
+            Op::NumericEq | Op::NumericNe | Op::NumericLt | Op::NumericLe | Op::NumericGt | Op::NumericGe => {
+                let order = short::compared(self.memory.bytes(left), self.memory.bytes(right));
+                let Some((order, comparison)) = order.zip(op.comparison()) else { return Ok(false) };
+                Value::Bool(comparison.holds(order))
+            }
+            Op::BytesEq => Value::Bool(self.memory.bytes(left) == self.memory.bytes(right)),
+            Op::BytesNe => Value::Bool(self.memory.bytes(left) != self.memory.bytes(right)),
+            Op::BpcharEq => {
+                let same = trim_padding(self.memory.bytes(left)) == trim_padding(self.memory.bytes(right));
+                Value::Bool(same)
+            }
+            Op::Like => Value::Bool(like::matches(self.memory.bytes(left), self.memory.bytes(right))?),
+            Op::NotLike => Value::Bool(!like::matches(self.memory.bytes(left), self.memory.bytes(right))?),
+            _ => return Ok(false),
+        };
+        self.stack.truncate(start);
+        self.stack.push(value);
+        Ok(true)
     }
 
     /// Gives the arena's memory back now and then; nothing in it outlives a step.
@@ -547,6 +603,24 @@ impl Exec<'_> {
             5 => Method::JsonKey,
             _ => Method::Relabel,
         };
+        match (method, value) {
+            (Method::Op(Op::DateToTimestamp), Value::Int(days)) if target.typmod < 0 => {
+                // Infinite dates, and those beyond the times, are seen to below.
+                const DAY_US: i64 = 86_400_000_000;
+                const DAYS: i64 = 1_000_000;
+                if (-DAYS..DAYS).contains(&days) {
+                    self.stack[start] = Value::Int(days * DAY_US);
+                    return Ok(());
+                }
+            }
+            (Method::Op(Op::IntToNumeric), Value::Int(value)) if target.typmod < 0 => {
+                let short = short::Short::new(value.into(), 0);
+                self.stack[start] = Memory::to_scratch(&mut self.memory.scratch, Datum::Bytes(short.bytes()))?;
+                return Ok(());
+            }
+            (Method::Relabel, _) if target.typmod < 0 => return Ok(()),
+            _ => {}
+        }
         let result = {
             let datum = self.memory.datum(value);
             // Names of objects are the catalog's, in both directions.

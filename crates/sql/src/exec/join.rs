@@ -5,10 +5,11 @@
 //! 2. Whatever order rows are found in, a row without a partner is given once.
 
 use super::store::{Rows, kinds};
-use super::value::Value;
+use super::value::{Memory, Value};
 use super::{Exec, State};
 use crate::plan::blob::At;
 use crate::plan::record::{HashJoin, NestedLoop};
+use crate::types::Kind;
 use base::Result;
 use hashbrown::HashTable;
 
@@ -38,6 +39,10 @@ pub(super) struct HashState {
     rest: Option<usize>,
     /// The outer row's keys.
     probe: Vec<Value>,
+    /// The kinds of the keys.
+    kinds: Vec<Kind>,
+    /// How many bytes the inner rows have in the buffer; behind them are those of the outer row's keys.
+    built: usize,
 }
 
 impl Exec<'_> {
@@ -125,6 +130,8 @@ impl Exec<'_> {
             outer_matched: false,
             rest: None,
             probe: Vec::new(),
+            kinds,
+            built: 0,
         };
         self.memory.buffers[record.buffer as usize].clear();
         while self.next(At(record.inner))? {
@@ -139,15 +146,14 @@ impl Exec<'_> {
                 continue;
             }
             self.save(&mut state.rows, saved, record.buffer)?;
-            let mut key = self.stack.drain(start..).collect::<Vec<_>>();
-            for value in &mut key {
-                *value = self.memory.keep(*value, record.buffer)?;
+            for at in start..self.stack.len() {
+                self.stack[at] = self.memory.keep(self.stack[at], record.buffer)?;
             }
             self.memory.scratch.truncate(scratch);
             state.chain.push(NONE);
             state.matched.push(false);
             if !has_null {
-                let hash = self.hash(&key, kinds.iter().copied());
+                let hash = self.hash(&self.stack[start..], state.kinds.iter().copied());
                 match state.table.find_mut(hash, |(other, _)| *other == hash) {
                     Some(entry) => {
                         state.chain[row as usize] = entry.1;
@@ -162,15 +168,16 @@ impl Exec<'_> {
                     }
                 }
             }
-            state.keys.push(key.into_iter())?;
+            state.keys.push(self.stack[start..].iter().copied())?;
+            self.stack.truncate(start);
         }
+        state.built = self.memory.buffers[record.buffer as usize].len();
         Ok(state)
     }
 
     fn probe(&mut self, record: &HashJoin, state: &mut HashState) -> Result<bool> {
         let bytes = self.plan.bytes;
         let saved = bytes.list(At(record.saved));
-        let kinds = kinds(bytes.list(At(record.kinds)));
         loop {
             if let Some(row) = state.rest {
                 return self.unmatched_inner(record, state, row);
@@ -186,34 +193,34 @@ impl Exec<'_> {
                 self.breath()?;
                 let start = self.stack.len();
                 let scratch = self.push(record.outer_keys)?;
-                let key = self.stack.drain(start..).collect::<Vec<_>>();
                 state.outer = true;
                 state.outer_matched = false;
                 state.candidate = NONE;
-                if key.iter().all(|value| !value.is_null()) {
-                    let hash = self.hash(&key, kinds.iter().copied());
+                if self.stack[start..].iter().all(|value| !value.is_null()) {
+                    let hash = self.hash(&self.stack[start..], state.kinds.iter().copied());
                     if let Some((_, row)) = state.table.find(hash, |(other, _)| *other == hash) {
                         state.candidate = *row;
                     }
                 }
-                state.probe = key;
-                // Computed keys lie in the scratch area, which stays until this outer row is done with.
-                if state.candidate == NONE || !state.probe.iter().any(|value| super::value::Memory::is_scratch(*value))
-                {
-                    self.memory.scratch.truncate(scratch);
-                } else {
-                    let mut kept = std::mem::take(&mut state.probe);
-                    for value in &mut kept {
-                        *value = self.memory.keep(*value, record.buffer)?;
+                state.probe.clear();
+                if state.candidate != NONE {
+                    // Computed keys lie in the scratch area: they are kept until this outer row is done with.
+                    self.memory.buffers[record.buffer as usize].truncate(state.built);
+                    for at in start..self.stack.len() {
+                        let value = self.stack[at];
+                        state.probe.push(match Memory::is_scratch(value) {
+                            true => self.memory.keep(value, record.buffer)?,
+                            false => value,
+                        });
                     }
-                    state.probe = kept;
-                    self.memory.scratch.truncate(scratch);
                 }
+                self.stack.truncate(start);
+                self.memory.scratch.truncate(scratch);
             }
             while state.candidate != NONE {
                 let row = state.candidate as usize;
                 state.candidate = state.chain[row];
-                if !self.all_same(state.keys.row(row), &state.probe, kinds.iter().copied()) {
+                if !self.all_same(state.keys.row(row), &state.probe, state.kinds.iter().copied()) {
                     continue;
                 }
                 self.load(&state.rows, row, saved);

@@ -1,8 +1,9 @@
 //! Rows of stored tables: by a scan of the heap, and by an index.
 //!
 //! Rules
-//! 1. Nothing is latched while an expression is computed: a sequential scan copies a page's rows first, an index scan copies
-//!    the values that are read of its row, and only then conditions are tested.
+//! 1. Nothing is latched while an expression is computed: a sequential scan copies a page's rows into its buffer, an index scan copies
+//!    the values that are read of its row, and only then conditions are tested. What a condition of a sequential scan does not read is
+//!    looked for in rows only for which it holds.
 //! 2. A scan that begins again (the inner side of a loop) keeps what does not depend on the rows around it.
 //! 3. An index finds what its conditions say exactly; nothing of them is tested again. Null is found by no condition.
 //! 4. Entries that lead to nothing are marked on the way ([`Fetched::Dead`]).
@@ -18,7 +19,7 @@ use crate::row::{self, Row, Shape, Stored};
 use crate::types::Datum;
 use base::{Error, RelId, Result, sqlstate};
 use smallvec::SmallVec;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use storage::btree::{Btree, Cursor, Direction, Matches};
 use storage::heap::{Batch, Fetched, Heap, Scan};
 use storage::page::Tid;
@@ -43,6 +44,8 @@ pub(super) struct SeqState {
     scan: Option<Scan>,
     batch: Batch,
     at: usize,
+    /// How many bytes the page's rows have.
+    page_bytes: usize,
 }
 
 /// How far a scan by an index has come.
@@ -105,11 +108,31 @@ pub(super) fn load_row(
     if row.has_packed() {
         return load_packed(relations, memory, registers, (buffer, columns, shapes), row);
     }
-    for [column, register] in columns.groups::<2>() {
-        let datum = row.get(shapes, column as usize)?;
+    row.each(shapes, columns.groups::<2>(), |register, datum| {
         registers[register as usize] = memory.to_buffer(buffer, datum)?;
+        Ok(())
+    })
+}
+
+/// Sets registers from a stored row whose bytes lie in a buffer, and stay there. Values that are kept elsewhere come behind them.
+#[inline]
+fn load_place(
+    relations: &'static Relations,
+    memory: &mut Memory<'_>,
+    registers: &mut [Value],
+    (buffer, columns, shapes): (u32, List<'_>, &[Shape]),
+    place: Range<usize>,
+) -> Result<()> {
+    let row = Row::new(&memory.buffers[buffer as usize][place.clone()])?;
+    if row.has_packed() {
+        // The buffer grows while values are read.
+        let bytes = memory.buffers[buffer as usize][place].to_vec();
+        return load_packed(relations, memory, registers, (buffer, columns, shapes), Row::new(&bytes)?);
     }
-    Ok(())
+    row.each(shapes, columns.groups::<2>(), |register, datum| {
+        registers[register as usize] = memory.part_of(buffer, datum);
+        Ok(())
+    })
 }
 
 #[cold]
@@ -170,6 +193,7 @@ impl Exec<'_> {
                     scan: None,
                     batch: Batch::new(),
                     at: 0,
+                    page_bytes: 0,
                 })
             }
         };
@@ -180,17 +204,26 @@ impl Exec<'_> {
 
     fn next_of_heap(&mut self, record: &SeqScan, state: &mut SeqState) -> Result<bool> {
         let columns = self.plan.bytes.list(At(record.columns));
+        let late = self.plan.bytes.list(At(record.late));
         loop {
             while state.at < state.batch.len() {
-                let (tid, row) = state.batch.row(state.at);
+                let (tid, place) = state.batch.place(state.at);
                 state.at += 1;
                 self.breath()?;
                 let relations = state.heap.relations();
                 let (memory, registers) = (&mut self.memory, &mut self.registers);
-                load_row(relations, memory, registers, (record.buffer, columns, &state.shapes), row)?;
+                // Behind the page are large values of the row before.
+                memory.buffers[record.buffer as usize].truncate(state.page_bytes);
+                let read = (record.buffer, columns, &state.shapes[..]);
+                load_place(relations, memory, registers, read, place.clone())?;
                 self.set(record.row_register, tid_value(tid));
                 self.set(record.table_register, Value::Int(record.table.into()));
                 if self.holds(record.filter)? {
+                    if record.late != 0 {
+                        let (memory, registers) = (&mut self.memory, &mut self.registers);
+                        let read = (record.buffer, late, &state.shapes[..]);
+                        load_place(relations, memory, registers, read, place)?;
+                    }
                     return Ok(true);
                 }
             }
@@ -200,7 +233,12 @@ impl Exec<'_> {
             }
             let Some(scan) = &mut state.scan else { return Ok(false) };
             state.at = 0;
-            if !state.heap.next_page(scan, &tables.reader(), &mut state.batch)? {
+            let more = state.heap.next_page(scan, &tables.reader(), &mut state.batch)?;
+            // The page's rows lie in the node's buffer as long as they are given.
+            let buffer = &mut self.memory.buffers[record.buffer as usize];
+            std::mem::swap(state.batch.bytes_mut(), buffer);
+            state.page_bytes = buffer.len();
+            if !more {
                 return Ok(false);
             }
         }

@@ -1,8 +1,8 @@
 //! The planner: how the rows that a bound statement asks for are found.
 //!
-//! So far it decides by rules, not by costs: conditions are tested as early as they can be; an index is used where
-//! conditions give its first columns values, or its next one a range; joins begin with what is most restricted, go on with
-//! what can be looked up from there, by a unique index best of all, then with what can be hashed, and last with the rest.
+//! Conditions are tested as early as they can be. Where there is a choice, between an index and a scan, between orders of joins and ways
+//! to join, it is made by costs ([`cost`](super::cost), [`join`](super::join), [`order`](super::order)), which follow from what `ANALYZE`
+//! found ([`selectivity`](super::selectivity)).
 //!
 //! Rules
 //! 1. Inner joins are reordered freely, outer joins never; an item that reads others' columns (`LATERAL`) comes after them.
@@ -11,30 +11,33 @@
 
 use super::StatementKind;
 use super::blob::Constant;
-use super::cost::Guess;
-use super::path::{best_index, ordered, plain_keys, scan};
+use super::cost::{Guess, Origins};
+use super::path::{Access, accesses, best_index, ordered, plain_keys, scan};
 use super::tree::{CommonTree, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
 use crate::bind::expr::common_kind;
 use crate::bind::tree::{
     Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, Relation, RelationId,
     Root, Select, Source, SubplanKind,
 };
-use crate::bind::walk::relations_in;
+use crate::bind::walk::{nothing, relations_in};
 use crate::catalog::Catalog;
-use crate::catalog::definition::Rows;
+use crate::catalog::definition::{Rows, TableDef};
 use crate::parser::ast::{JoinKind, SetOperation};
 use crate::types::function::Volatility;
 use crate::types::op::{Comparison, Op};
 use crate::types::{Kind, Oid, Type, table};
 use base::{Error, Result};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 type Relations = BTreeSet<RelationId>;
 
 /// Plans a bound statement.
 pub fn choose(bound: &mut Bound, mut root: Root, catalog: &Catalog<'_>) -> Result<Tree> {
     super::pull_up::pull_up(bound, &mut root);
-    let mut planner = Planner { bound, subplans: Vec::new(), commons: Vec::new(), catalog };
+    let unnested = super::unnest::mark(bound, &root);
+    let mut planner =
+        Planner { bound, subplans: Vec::new(), commons: Vec::new(), catalog, unnested, origins: Origins::new() };
     planner.commons.resize_with(planner.bound.commons.len(), || None);
     planner.plan_subplans()?;
     for number in 0..planner.bound.commons.len() {
@@ -57,7 +60,8 @@ pub fn choose(bound: &mut Bound, mut root: Root, catalog: &Catalog<'_>) -> Resul
             (node, kind, columns)
         }
     };
-    Ok(Tree { root, kind, subplans: planner.subplans, commons: planner.commons, columns })
+    let Planner { subplans, commons, origins, .. } = planner;
+    Ok(Tree { root, kind, subplans, commons, columns, origins })
 }
 
 fn columns(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
@@ -66,15 +70,13 @@ fn columns(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
 
 pub(super) struct Planner<'p> {
     pub(super) bound: &'p mut Bound,
-    subplans: Vec<Subtree>,
+    pub(super) subplans: Vec<Subtree>,
     pub(super) commons: Vec<Option<CommonTree>>,
-    catalog: &'p Catalog<'p>,
-}
-
-/// A condition with the relations of the current `FROM` that it needs.
-struct Conjunct {
-    expr: Expr,
-    needs: Relations,
+    pub(super) catalog: &'p Catalog<'p>,
+    /// Subplans that become joins.
+    pub(super) unnested: BTreeSet<u16>,
+    /// What columns of subqueries and groupings stand for.
+    pub(super) origins: Origins,
 }
 
 /// Something that is joined with the rest.
@@ -92,8 +94,23 @@ impl Planner<'_> {
     fn plan_subplans(&mut self) -> Result<()> {
         // A subplan's own subplans were bound before it, so the free columns of those are known when it is planned.
         for number in 0..self.bound.subplans.len() {
+            if self.unnested.contains(&(number as u16)) {
+                let query = std::mem::replace(&mut self.bound.subplans[number].query, Box::new(nothing()));
+                let mut free = BTreeSet::new();
+                self.bound.columns_of(&query, &mut free);
+                self.subplans_of_query(&query, &mut free);
+                if let SubplanKind::Quantified { test, .. } = &self.bound.subplans[number].kind {
+                    columns_in(test, &self.subplans, &mut free);
+                }
+                let (output, kind) = (query.output, SubtreeKind::Joined);
+                self.bound.subplans[number].query = query;
+                let (value, value_type) = (Kind::Bool, Oid::BOOL);
+                let root = Node::Nothing;
+                self.subplans.push(Subtree { root, output, kind, free, constant: false, value, value_type });
+                continue;
+            }
             let subplan = &mut self.bound.subplans[number];
-            let query = std::mem::replace(&mut subplan.query, Box::new(crate::bind::walk::nothing()));
+            let query = std::mem::replace(&mut subplan.query, Box::new(nothing()));
             let kind = std::mem::replace(&mut subplan.kind, SubplanKind::Exists);
             let output = query.output;
             let (value, value_type) = query
@@ -199,6 +216,9 @@ impl Planner<'_> {
             Body::Select(select) => {
                 let child = self.select(select, pending, &mut ordered)?;
                 let targets: Vec<Expr> = targets.into_iter().map(|target| target.expr).collect();
+                if self.bound.relations.len() > 2 {
+                    self.origins.insert(output, targets.clone());
+                }
                 // Where windows were computed rows may have the order already.
                 in_order_of_windows = order_by.len() <= ordered.len()
                     && order_by.iter().zip(&ordered).all(|(key, known)| {
@@ -305,6 +325,7 @@ impl Planner<'_> {
         let mut node = self.from(from, filter, pending)?;
         if let Some(mut grouping) = grouping {
             let having = std::mem::take(&mut grouping.having);
+            self.origins.insert(grouping.relation, grouping.keys.clone());
             node = Node::Aggregate { child: Box::new(node), grouping: Box::new(grouping) };
             if !having.is_empty() {
                 node = Node::Filter { child: Box::new(node), condition: having };
@@ -315,141 +336,8 @@ impl Planner<'_> {
 
     // ---- joins
 
-    /// Joins the items of a `FROM` under conditions that must all hold.
-    fn from(&mut self, from: Vec<From>, filter: Vec<Expr>, pending: &Relations) -> Result<Node> {
-        let mut factors = Vec::new();
-        let mut conditions = filter;
-        for item in from {
-            flatten(item, &mut factors, &mut conditions);
-        }
-        let local: Relations = factors.iter().flat_map(|factor: &Factor| factor.relations.iter().copied()).collect();
-        for factor in &mut factors {
-            let mut columns = BTreeSet::new();
-            self.columns_of_from(&factor.from, &mut columns);
-            let others = columns.iter().map(|column| column.relation).filter(|relation| local.contains(relation));
-            factor.depends = others.filter(|relation| !factor.relations.contains(relation)).collect();
-        }
-        let mut conjuncts: Vec<Conjunct> = Vec::with_capacity(conditions.len());
-        for expr in conditions {
-            let mut columns = BTreeSet::new();
-            columns_in(&expr, &self.subplans, &mut columns);
-            let needs = columns.iter().map(|column| column.relation).filter(|relation| local.contains(relation));
-            conjuncts.push(Conjunct { needs: needs.collect(), expr });
-        }
-        if factors.is_empty() {
-            let filter = conjuncts.into_iter().map(|conjunct| conjunct.expr).collect();
-            return Ok(Node::Once { filter });
-        }
-        let pending: Relations = pending.union(&local).copied().collect();
-        let mut node: Option<Node> = None;
-        let mut chosen = Relations::new();
-        while !factors.is_empty() {
-            let next = self.next_factor(&factors, &conjuncts, &pending, &chosen);
-            let factor = factors.remove(next);
-            let relations = factor.relations.clone();
-            node = Some(match node {
-                None => {
-                    let mine = take(&mut conjuncts, &factor.relations);
-                    self.factor(factor.from, mine, &pending)?
-                }
-                Some(outer) => self.join_factor(outer, &chosen, factor, &mut conjuncts, &pending)?,
-            });
-            chosen.extend(relations);
-        }
-        let rest: Vec<Expr> = conjuncts.into_iter().map(|conjunct| conjunct.expr).collect();
-        let node = node.unwrap_or(Node::Nothing);
-        Ok(match rest.is_empty() {
-            true => node,
-            false => Node::Filter { child: Box::new(node), condition: rest },
-        })
-    }
-
-    /// Which factor is best joined next.
-    fn next_factor(
-        &self,
-        factors: &[Factor],
-        conjuncts: &[Conjunct],
-        pending: &Relations,
-        chosen: &Relations,
-    ) -> usize {
-        let pending: Relations = pending.difference(chosen).copied().collect();
-        let rank = |factor: &Factor| {
-            if !factor.depends.is_subset(chosen) {
-                return u32::MAX;
-            }
-            let usable: Vec<&Expr> = conjuncts
-                .iter()
-                .filter(|conjunct| {
-                    conjunct.needs.iter().all(|need| factor.relations.contains(need) || chosen.contains(need))
-                })
-                .map(|conjunct| &conjunct.expr)
-                .collect();
-            let From::Relation(relation) = factor.from else { return 60 };
-            let found = &self.bound.relations[relation as usize];
-            let restricted = conjuncts.iter().any(|conjunct| {
-                conjunct.needs.len() == 1 && conjunct.needs.contains(&relation) && is_equality(&conjunct.expr)
-            });
-            let joined = usable.iter().any(|expr| equality_sides(expr, &factor.relations, chosen).is_some());
-            match &found.source {
-                Source::Table(table) => match best_index(self.bound, table, relation, &usable, &pending) {
-                    Some(access) if access.single => 0,
-                    Some(access) if !access.equal.is_empty() => 10,
-                    Some(_) => 20,
-                    None if restricted => 30,
-                    None if joined => 40,
-                    None => 80,
-                },
-                _ if restricted => 30,
-                _ if joined => 40,
-                Source::Function { .. } => 50,
-                _ => 70,
-            }
-        };
-        let guess = self.guess();
-        let rows = |factor: &Factor| match factor.from {
-            From::Relation(relation) => {
-                let mine = conjuncts.iter().filter(|conjunct| conjunct.needs.is_subset(&factor.relations));
-                guess.relation_rows(relation, mine.map(|conjunct| &conjunct.expr))
-            }
-            From::Join(_) => f64::MAX,
-        };
-        let stored = |factor: &Factor| match factor.from {
-            From::Relation(relation) => {
-                let source = &self.bound.relations[relation as usize].source;
-                matches!(source, Source::Table(table) if matches!(table.rows, Rows::Stored(_)))
-            }
-            From::Join(_) => false,
-        };
-        let ranks: Vec<u32> = factors.iter().map(rank).collect();
-        let best = ranks.iter().copied().min().unwrap_or(0);
-        let ties = ranks.iter().enumerate().filter(|(_, rank)| **rank == best).map(|(index, _)| index);
-        // Among tables of users the smallest comes first; of anything else nothing is known.
-        let first = ties.clone().next().unwrap_or(0);
-        match ties.clone().all(|index| stored(&factors[index])) {
-            true => {
-                ties.min_by(|left, right| rows(&factors[*left]).total_cmp(&rows(&factors[*right]))).unwrap_or(first)
-            }
-            false => first,
-        }
-    }
-
-    fn guess(&self) -> Guess<'_> {
-        Guess { bound: self.bound, catalog: self.catalog }
-    }
-
-    /// Joins one more factor to what is there.
-    fn join_factor(
-        &mut self,
-        outer: Node,
-        chosen: &Relations,
-        factor: Factor,
-        conjuncts: &mut Vec<Conjunct>,
-        pending: &Relations,
-    ) -> Result<Node> {
-        let mine = take(conjuncts, &factor.relations);
-        let both: Relations = chosen.union(&factor.relations).copied().collect();
-        let joining = take(conjuncts, &both);
-        self.join_nodes(JoinType::Inner, outer, chosen, factor, mine, joining, pending)
+    pub(super) fn guess(&self) -> Guess<'_> {
+        Guess { bound: self.bound, catalog: self.catalog, origins: &self.origins }
     }
 
     /// Joins a node with an item; `mine` are conditions on the item alone, `joining` those on both.
@@ -484,27 +372,20 @@ impl Planner<'_> {
                 && join != JoinType::Anti
                 && depends.is_empty()
                 && joining.iter().any(|expr| equality_sides(expr, &relations, chosen).is_some());
-            let prefers_lookups = |access: &super::path::Access| {
+            let prefers_lookups = |access: &Access| {
                 let guess = self.guess();
-                let seen_to = usable.iter().enumerate().filter(|(place, _)| access.seen_to.contains(place));
-                let found = match access.single {
-                    true => 1.0,
-                    false => guess.table_rows(table) * guess.share(seen_to.map(|(_, expr)| *expr)),
+                let found = guess.found((relation, table), access, &usable);
+                let inner = guess.relation_rows(relation, mine.iter());
+                let scan = match best_index(self.bound, table, relation, &mine.iter().collect::<Vec<_>>(), &around) {
+                    Some(_) => guess.lookup_cost(inner),
+                    None => guess.scan_cost(table, mine.len()),
                 };
-                let (inner, passed) =
-                    match best_index(self.bound, table, relation, &mine.iter().collect::<Vec<_>>(), &around) {
-                        Some(_) => {
-                            let rows = guess.relation_rows(relation, mine.iter());
-                            (rows, rows)
-                        }
-                        None => (guess.relation_rows(relation, mine.iter()), guess.table_rows(table)),
-                    };
-                guess.prefers_lookups(guess.rows(&outer), found, inner, passed)
+                guess.prefers_lookups(guess.rows(&outer), found, inner, scan)
             };
             let uses_join = uses_join && (!by_hash || by_join.as_ref().is_some_and(prefers_lookups));
             if uses_join {
                 let conditions = mine.into_iter().chain(joining).collect();
-                let inner = self.factor(From::Relation(relation), conditions, &around)?;
+                let inner = self.looked_up(relation, conditions, &around)?;
                 return Ok(Node::NestedLoop {
                     join,
                     outer: Box::new(outer),
@@ -572,7 +453,7 @@ impl Planner<'_> {
     }
 
     /// Plans one item with the conditions that concern it alone.
-    fn factor(&mut self, from: From, conditions: Vec<Expr>, pending: &Relations) -> Result<Node> {
+    pub(super) fn factor(&mut self, from: From, conditions: Vec<Expr>, pending: &Relations) -> Result<Node> {
         match from {
             From::Relation(relation) => self.relation(relation, conditions, pending),
             From::Join(join) => self.outer_join(*join, conditions, pending),
@@ -670,14 +551,14 @@ impl Planner<'_> {
 
     // ---- relations
 
-    fn relation(&mut self, relation: RelationId, filter: Vec<Expr>, pending: &Relations) -> Result<Node> {
+    pub(super) fn relation(&mut self, relation: RelationId, filter: Vec<Expr>, pending: &Relations) -> Result<Node> {
         let found: &mut Relation = &mut self.bound.relations[relation as usize];
         let alias = found.name.clone();
         match std::mem::replace(&mut found.source, Source::Computed) {
             Source::Table(table) => {
                 let node = match table.rows {
                     Rows::Made(_) | Rows::None => Node::View { relation, alias, table: table.clone(), filter },
-                    Rows::Stored(_) => scan(self.bound, relation, alias, &table, filter, pending),
+                    Rows::Stored(_) => self.stored(relation, alias, &table, filter, pending),
                 };
                 self.bound.relations[relation as usize].source = Source::Table(table);
                 Ok(node)
@@ -712,8 +593,51 @@ impl Planner<'_> {
         }
     }
 
+    /// A scan of a stored table: by an index if that costs less than to read all of it.
+    fn stored(
+        &self,
+        relation: RelationId,
+        alias: String,
+        table: &Arc<TableDef>,
+        filter: Vec<Expr>,
+        pending: &Relations,
+    ) -> Node {
+        let conditions: Vec<&Expr> = filter.iter().collect();
+        let access = self.cheapest(relation, table, &conditions, pending);
+        scan(relation, alias, table, filter, access)
+    }
+
+    /// The cheapest way to find a table's rows; none if that is to read all of it.
+    pub(super) fn cheapest(
+        &self,
+        relation: RelationId,
+        table: &Arc<TableDef>,
+        conditions: &[&Expr],
+        pending: &Relations,
+    ) -> Option<Access> {
+        let access = best_index(self.bound, table, relation, conditions, pending)?;
+        // Of a table that nobody has looked at it is not known whether it is small.
+        if access.single || self.catalog.statistics(table.oid).is_none() {
+            return Some(access);
+        }
+        let guess = self.guess();
+        let cost = |access: &Access| guess.lookup_cost(guess.found((relation, table), access, conditions));
+        let all = accesses(self.bound, table, relation, conditions, pending);
+        let best = all.into_iter().map(|access| (cost(&access), access)).min_by(|a, b| a.0.total_cmp(&b.0));
+        best.filter(|(cost, _)| *cost < guess.scan_cost(table, conditions.len())).map(|(_, access)| access)
+    }
+
+    /// The rows of a table for each row of others, by an index.
+    pub(super) fn looked_up(&mut self, relation: RelationId, filter: Vec<Expr>, pending: &Relations) -> Result<Node> {
+        let found = &self.bound.relations[relation as usize];
+        let Source::Table(table) = &found.source else { return self.relation(relation, filter, pending) };
+        let (alias, table) = (found.name.clone(), table.clone());
+        let access = best_index(self.bound, &table, relation, &filter.iter().collect::<Vec<_>>(), pending);
+        Ok(scan(relation, alias, &table, filter, access))
+    }
+
     /// Adds the columns that an item of `FROM` reads.
-    fn columns_of_from(&self, from: &From, columns: &mut BTreeSet<Column>) {
+    pub(super) fn columns_of_from(&self, from: &From, columns: &mut BTreeSet<Column>) {
         let mut direct = BTreeSet::new();
         self.bound.columns_of_from(from, &mut direct);
         columns.extend(direct);
@@ -884,38 +808,7 @@ fn inner_conditions(from: &From, conditions: &mut Vec<Expr>) {
     }
 }
 
-/// Takes joins apart that need not be joins of their own.
-fn flatten(from: From, factors: &mut Vec<Factor>, conditions: &mut Vec<Expr>) {
-    match from {
-        From::Join(join) if join.kind == JoinKind::Inner => {
-            let Join { left, right, condition, .. } = *join;
-            flatten(left, factors, conditions);
-            flatten(right, factors, conditions);
-            conditions.extend(condition);
-        }
-        from => {
-            let mut relations = Relations::new();
-            relations_in(&from, &mut relations);
-            factors.push(Factor { from, relations, depends: Relations::new() });
-        }
-    }
-}
-
-/// Takes the conditions that these relations are enough for.
-fn take(conjuncts: &mut Vec<Conjunct>, relations: &Relations) -> Vec<Expr> {
-    let mut taken = Vec::new();
-    let mut at = 0;
-    while at < conjuncts.len() {
-        if conjuncts[at].needs.is_subset(relations) {
-            taken.push(conjuncts.remove(at).expr);
-        } else {
-            at += 1;
-        }
-    }
-    taken
-}
-
-fn filtered(node: Node, filter: Vec<Expr>) -> Node {
+pub(super) fn filtered(node: Node, filter: Vec<Expr>) -> Node {
     match filter.is_empty() {
         true => node,
         false => Node::Filter { child: Box::new(node), condition: filter },
@@ -943,10 +836,6 @@ fn sum(limit: Expr, offset: Expr) -> Expr {
     Expr { kind: ExprKind::Call(Box::new(call)), ty }
 }
 
-fn is_equality(expr: &Expr) -> bool {
-    matches!(&expr.kind, ExprKind::Call(call) if call.op.comparison() == Some(Comparison::Eq))
-}
-
 /// What a full join without a pair of equal values is made by: all rows meet where its condition is the same for all of them.
 fn full_join_key(condition: &[Expr]) -> Result<(Expr, Expr, Kind)> {
     if !condition.iter().all(|expr| matches!(expr.kind, ExprKind::Constant(_))) {
@@ -958,7 +847,7 @@ fn full_join_key(condition: &[Expr]) -> Result<(Expr, Expr, Kind)> {
 }
 
 /// The two sides of an equality between an inner item and the rest: (inner side, outer side).
-fn equality_sides(expr: &Expr, inner: &Relations, outer: &Relations) -> Option<(Expr, Expr)> {
+pub(super) fn equality_sides(expr: &Expr, inner: &Relations, outer: &Relations) -> Option<(Expr, Expr)> {
     let ExprKind::Call(call) = &expr.kind else { return None };
     if call.op.comparison() != Some(Comparison::Eq) {
         return None;

@@ -2,17 +2,20 @@
 //!
 //! Nodes and conditions are named as PostgreSQL names them, where there is such a node.
 
+use super::cost::Guess;
 use super::tree::{IndexScan, JoinType, Node, SubtreeKind, Tree};
 use crate::bind::tree::{Bound, Column, Expr, ExprKind, ModificationKind, ROW_ID, TABLE_OID};
+use crate::catalog::Catalog;
 use crate::plan::blob::Constant;
 use crate::types::cast::Method;
 use crate::types::datetime::Style;
 use crate::types::op::Op;
 use crate::types::{Type, io, table, typmod};
 
-/// The lines of a plan.
-pub fn lines(bound: &Bound, tree: &Tree) -> Vec<String> {
-    let mut printer = Printer { bound, tree, lines: Vec::new(), commons: true, inset: 0 };
+/// The lines of a plan, with what it is thought to cost if that is wanted.
+pub fn lines(bound: &Bound, tree: &Tree, catalog: &Catalog<'_>, costs: bool) -> Vec<String> {
+    let guess = costs.then_some(Guess { bound, catalog, origins: &tree.origins });
+    let mut printer = Printer { bound, tree, guess, lines: Vec::new(), commons: true, inset: 0 };
     printer.node(&tree.root, 0, "");
     printer.lines
 }
@@ -20,6 +23,7 @@ pub fn lines(bound: &Bound, tree: &Tree) -> Vec<String> {
 struct Printer<'p> {
     bound: &'p Bound,
     tree: &'p Tree,
+    guess: Option<Guess<'p>>,
     lines: Vec<String>,
     /// Common tables are still to be shown: they come below the first node, before its children.
     commons: bool,
@@ -28,10 +32,18 @@ struct Printer<'p> {
 }
 
 impl Printer<'_> {
-    fn line(&mut self, depth: usize, text: &str) {
+    fn line(&mut self, depth: usize, text: &str, node: &Node) {
         let indent = if depth == 0 { 0 } else { depth * 6 - 4 } + self.inset;
         let arrow = if depth == 0 { "" } else { "->  " };
-        self.lines.push(format!("{}{arrow}{text}", " ".repeat(indent)));
+        let costs = match self.guess {
+            None => String::new(),
+            Some(guess) => {
+                let (first, all) = (guess.cost_of_first(node), guess.cost(node));
+                let rows = guess.rows(node).max(1.0).round();
+                format!("  (cost={first:.2}..{all:.2} rows={rows:.0} width={})", guess.width(node))
+            }
+        };
+        self.lines.push(format!("{}{arrow}{text}{costs}", " ".repeat(indent)));
     }
 
     fn note(&mut self, depth: usize, text: &str) {
@@ -100,37 +112,37 @@ impl Printer<'_> {
                 return;
             }
             Node::Project { child, .. } => {
-                self.line(depth, &format!("{prefix}Result"));
+                self.line(depth, &format!("{prefix}Result"), node);
                 self.subplans(node, depth);
                 self.node(child, depth + 1, "");
                 return;
             }
-            Node::Nothing => self.line(depth, &format!("{prefix}Result")),
+            Node::Nothing => self.line(depth, &format!("{prefix}Result"), node),
             Node::Once { filter } => {
-                self.line(depth, &format!("{prefix}Result"));
+                self.line(depth, &format!("{prefix}Result"), node);
                 self.condition(depth, "One-Time Filter", filter);
             }
             Node::Values { rows, .. } => {
                 let word = if rows.len() == 1 { "Result" } else { "Values Scan on \"*VALUES*\"" };
-                self.line(depth, &format!("{prefix}{word}"));
+                self.line(depth, &format!("{prefix}{word}"), node);
             }
             Node::Function { name, call, filter, .. } => {
                 let function = match &call.kind {
                     ExprKind::Call(call) => call.shown(),
                     _ => "expression",
                 };
-                self.line(depth, &format!("{prefix}{}", Printer::named("Function Scan", function, name)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("Function Scan", function, name)), node);
                 self.condition(depth, "Filter", filter);
             }
             Node::View { alias, table, filter, .. } => {
-                self.line(depth, &format!("{prefix}{}", Printer::named("View Scan", &table.name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("View Scan", &table.name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
             Node::SeqScan { alias, table, filter, .. } => {
-                self.line(depth, &format!("{prefix}{}", Printer::named("Seq Scan", &table.name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("Seq Scan", &table.name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
-            Node::IndexScan(scan) => self.index_scan(scan, depth, prefix),
+            Node::IndexScan(scan) => self.index_scan(scan, node, depth, prefix),
             Node::Filter { child, condition } => {
                 // PostgreSQL has no node for a filter: the node below shows it.
                 self.node(child, depth, prefix);
@@ -139,11 +151,11 @@ impl Printer<'_> {
                 return;
             }
             Node::NestedLoop { join, condition, .. } => {
-                self.line(depth, &format!("{prefix}Nested Loop{}", join_word(*join)));
+                self.line(depth, &format!("{prefix}Nested Loop{}", join_word(*join)), node);
                 self.condition(depth, "Join Filter", condition);
             }
             Node::HashJoin { join, keys, condition, .. } => {
-                self.line(depth, &format!("{prefix}Hash{} Join", join_word(*join)));
+                self.line(depth, &format!("{prefix}Hash{} Join", join_word(*join)), node);
                 let equal: Vec<String> = keys
                     .iter()
                     .map(|(outer, inner, _)| format!("({} = {})", self.expr(outer), self.expr(inner)))
@@ -153,7 +165,7 @@ impl Printer<'_> {
                 self.condition(depth, "Join Filter", condition);
             }
             Node::Sort { keys, bound, child } => {
-                self.line(depth, &format!("{prefix}Sort"));
+                self.line(depth, &format!("{prefix}Sort"), node);
                 let keys: Vec<String> = keys
                     .iter()
                     .map(|key| {
@@ -172,7 +184,7 @@ impl Printer<'_> {
                     self.note(depth, "Bounded by Limit");
                 }
             }
-            Node::Limit { .. } => self.line(depth, &format!("{prefix}Limit")),
+            Node::Limit { .. } => self.line(depth, &format!("{prefix}Limit"), node),
             Node::Aggregate { grouping, .. } => {
                 let empty = grouping.sets.iter().filter(|set| set.is_empty()).count();
                 let word = match () {
@@ -180,7 +192,7 @@ impl Printer<'_> {
                     () if empty > 0 => "MixedAggregate",
                     () => "HashAggregate",
                 };
-                self.line(depth, &format!("{prefix}{word}"));
+                self.line(depth, &format!("{prefix}{word}"), node);
                 for set in grouping.sets.iter().filter(|set| !set.is_empty()) {
                     let keys: Vec<String> = set
                         .iter()
@@ -197,36 +209,36 @@ impl Printer<'_> {
                     self.note(depth, &format!("Group Key: {}", keys.join(", ")));
                 }
             }
-            Node::Window { .. } => self.line(depth, &format!("{prefix}WindowAgg")),
+            Node::Window { .. } => self.line(depth, &format!("{prefix}WindowAgg"), node),
             Node::Distinct { keys, .. } => {
-                self.line(depth, &format!("{prefix}Unique"));
+                self.line(depth, &format!("{prefix}Unique"), node);
                 let keys: Vec<String> = keys.iter().map(|(key, _)| self.expr(key)).collect();
                 self.note(depth, &format!("Group Key: {}", keys.join(", ")));
             }
-            Node::Append { .. } => self.line(depth, &format!("{prefix}Append")),
+            Node::Append { .. } => self.line(depth, &format!("{prefix}Append"), node),
             Node::SetOperation { except, all, .. } => {
                 let word = if *except { "Except" } else { "Intersect" };
-                self.line(depth, &format!("{prefix}HashSetOp {word}{}", if *all { " All" } else { "" }));
+                self.line(depth, &format!("{prefix}HashSetOp {word}{}", if *all { " All" } else { "" }), node);
             }
-            Node::Recursion { .. } => self.line(depth, &format!("{prefix}Recursive Union")),
+            Node::Recursion { .. } => self.line(depth, &format!("{prefix}Recursive Union"), node),
             Node::WorkScan { alias, filter, number, .. } => {
                 let name = self.bound.recursions.get(usize::from(*number)).map_or("", String::as_str);
-                self.line(depth, &format!("{prefix}{}", Printer::named("WorkTable Scan", name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("WorkTable Scan", name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
-            Node::Materialize { .. } => self.line(depth, &format!("{prefix}Materialize")),
+            Node::Materialize { .. } => self.line(depth, &format!("{prefix}Materialize"), node),
             Node::CommonScan { alias, name, filter, .. } => {
-                self.line(depth, &format!("{prefix}{}", Printer::named("CTE Scan", name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("CTE Scan", name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
-            Node::LockRows(_) => self.line(depth, &format!("{prefix}LockRows")),
+            Node::LockRows(_) => self.line(depth, &format!("{prefix}LockRows"), node),
             Node::Modify(modify) => {
                 let word = match modify.kind {
                     ModificationKind::Insert => "Insert",
                     ModificationKind::Update => "Update",
                     ModificationKind::Delete => "Delete",
                 };
-                self.line(depth, &format!("{prefix}{}", Printer::named(word, &modify.table.name, "")));
+                self.line(depth, &format!("{prefix}{}", Printer::named(word, &modify.table.name, "")), node);
             }
         }
         if !matches!(node, Node::Modify(_) | Node::LockRows(_)) {
@@ -238,11 +250,11 @@ impl Printer<'_> {
         }
     }
 
-    fn index_scan(&mut self, scan: &IndexScan, depth: usize, prefix: &str) {
+    fn index_scan(&mut self, scan: &IndexScan, node: &Node, depth: usize, prefix: &str) {
         let index = scan.table.index(scan.index).map_or("", |index| index.name.as_str());
         let word = if scan.backward { "Index Scan Backward" } else { "Index Scan" };
         let what = format!("{word} using {index}");
-        self.line(depth, &format!("{prefix}{}", Printer::named(&what, &scan.table.name, &scan.alias)));
+        self.line(depth, &format!("{prefix}{}", Printer::named(&what, &scan.table.name, &scan.alias)), node);
         self.condition(depth, "Index Cond", &scan.seen_to);
         self.condition(depth, "Filter", &scan.filter);
     }

@@ -13,7 +13,10 @@
 //! | `pull_up` | subqueries that are no queries of their own |
 //! | `recursive` | recursive queries, and what is computed again |
 //! | `window` | from windows to sorts and nodes |
-//! | [`path`], [`cost`] | how a table's rows are found, and how many there may be |
+//! | `unnest` | subqueries in conditions that become joins |
+//! | `join`, `order` | which tables are joined in which order, and how |
+//! | [`path`] | how a table's rows are found |
+//! | [`cost`], `selectivity`, `known` | how many rows there may be, and what they cost |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
 //! | [`cache`] | plans that sessions share |
@@ -29,14 +32,19 @@ pub mod choose;
 pub mod cost;
 pub mod encode;
 pub mod explain;
+mod join;
+mod known;
 pub mod lock;
 pub mod number;
+mod order;
 pub mod path;
 pub mod program;
 mod pull_up;
 pub mod record;
 mod recursive;
+mod selectivity;
 pub mod tree;
+mod unnest;
 mod window;
 
 use crate::bind::access::Access;

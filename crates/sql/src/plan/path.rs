@@ -30,6 +30,8 @@ pub(super) struct Access {
     pub(super) high: IndexBound,
     /// Which conditions the index sees to, by their place.
     pub(super) seen_to: Vec<usize>,
+    /// Which conditions it makes use of: those that are tested again too.
+    pub(super) used: Vec<usize>,
     /// One row can be found at most.
     pub(super) single: bool,
 }
@@ -98,14 +100,40 @@ pub(super) fn best_index(
     conditions: &[&Expr],
     pending: &Relations,
 ) -> Option<Access> {
-    if !matches!(table.rows, Rows::Stored(_)) {
-        return None;
-    }
+    let score = |access: &Access| {
+        (access.single, access.equal.len(), usize::from(access.low.is_some()) + usize::from(access.high.is_some()))
+    };
+    let has_few = |access: &Access| table.index(access.index).is_some_and(|index| index.predicate.is_some());
     let mut best: Option<Access> = None;
+    for access in accesses(bound, table, relation, conditions, pending) {
+        let is_better = |best: &Access| {
+            // Of two that do the same the one that has fewer rows.
+            score(&access) > score(best) || (score(&access) == score(best) && has_few(&access) && !has_few(best))
+        };
+        if best.as_ref().is_none_or(is_better) {
+            best = Some(access);
+        }
+    }
+    best
+}
+
+/// What each index can do for conditions on a table.
+pub(super) fn accesses(
+    bound: &Bound,
+    table: &Arc<TableDef>,
+    relation: RelationId,
+    conditions: &[&Expr],
+    pending: &Relations,
+) -> Vec<Access> {
+    let mut found = Vec::new();
+    if !matches!(table.rows, Rows::Stored(_)) || conditions.is_empty() {
+        return found;
+    }
     for index in table.indexes.iter().filter(|index| index.usable) {
         let Some(parts) = parts(bound, table, index, relation) else { continue };
+        let (seen_to, used) = (Vec::new(), Vec::new());
         let mut access =
-            Access { index: index.oid, equal: Vec::new(), low: None, high: None, seen_to: Vec::new(), single: false };
+            Access { index: index.oid, equal: Vec::new(), low: None, high: None, seen_to, used, single: false };
         for part in &parts {
             let mut tests: Vec<Test> = Vec::new();
             for (place, expr) in conditions.iter().enumerate() {
@@ -113,6 +141,7 @@ pub(super) fn best_index(
             }
             if let Some(test) = tests.iter().find(|test| test.comparison == Comparison::Eq) {
                 access.equal.push(test.value.clone());
+                access.used.push(test.place);
                 if !test.again {
                     access.seen_to.push(test.place);
                 }
@@ -128,6 +157,9 @@ pub(super) fn best_index(
                 };
                 if bound.is_none() {
                     *bound = Some((value, within));
+                    if !access.used.contains(&place) {
+                        access.used.push(place);
+                    }
                     if !again {
                         access.seen_to.push(place);
                     }
@@ -140,19 +172,11 @@ pub(super) fn best_index(
         if nothing && !(index.predicate.is_some() && is_of_few(bound, index, relation)) {
             continue;
         }
-        let score = |access: &Access| {
-            (access.single, access.equal.len(), usize::from(access.low.is_some()) + usize::from(access.high.is_some()))
-        };
-        let is_better = |best: &Access| {
-            // Of two that do the same the one that has fewer rows.
-            let best_has_all = table.index(best.index).is_some_and(|best| best.predicate.is_none());
-            score(&access) > score(best) || (score(&access) == score(best) && index.predicate.is_some() && best_has_all)
-        };
-        if best.as_ref().is_none_or(is_better) && has_all(bound, index, relation, conditions.iter().copied()) {
-            best = Some(access);
+        if has_all(bound, index, relation, conditions.iter().copied()) {
+            found.push(access);
         }
     }
-    best
+    found
 }
 
 /// What a condition says of a column of an index.
@@ -290,17 +314,15 @@ fn plain_prefix(pattern: &[u8]) -> (Vec<u8>, bool) {
     (prefix, true)
 }
 
-/// A scan of a stored table.
+/// A scan of a stored table, by an index if there is an access.
 pub(super) fn scan(
-    bound: &Bound,
     relation: RelationId,
     alias: String,
     table: &Arc<TableDef>,
     filter: Vec<Expr>,
-    pending: &Relations,
+    access: Option<Access>,
 ) -> Node {
-    let conditions: Vec<&Expr> = filter.iter().collect();
-    let Some(access) = best_index(bound, table, relation, &conditions, pending) else {
+    let Some(access) = access else {
         return Node::SeqScan { relation, alias, table: table.clone(), filter };
     };
     let (mut seen_to, mut rest) = (Vec::new(), Vec::new());

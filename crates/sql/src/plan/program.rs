@@ -130,6 +130,10 @@ steps! {
     Keep,
     /// Removes the value below the topmost one.
     Nip,
+    /// Pushes a register and goes on at a place, unless the register is null: u16, u32.
+    Kept,
+    /// Keeps the topmost value for the rest of the execution, in a register and with its bytes in a buffer: u16, u32.
+    KeepConstant,
 }
 
 /// Writes a program.
@@ -220,6 +224,13 @@ impl Code {
     /// A jump to a place that [`Code::land`] will say.
     pub fn jump(&mut self, step: Step) -> Forward {
         self.step(step);
+        self.word(0);
+        Forward(self.bytes.len() - 4)
+    }
+
+    /// A jump with a register before its place.
+    pub fn jump_with(&mut self, step: Step, register: u16) -> Forward {
+        self.step_half(step, register);
         self.word(0);
         Forward(self.bytes.len() - 4)
     }

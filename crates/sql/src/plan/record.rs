@@ -117,8 +117,10 @@ records! {
         storage,
         /// The kinds of its columns, as far as they are read.
         kinds,
-        /// Pairs of column and register.
+        /// Pairs of column and register: those that the condition reads, or all.
         columns,
+        /// The same for columns that are read of rows for which the condition holds.
+        late,
         /// Where the row's bytes are kept.
         buffer,
         /// The condition on each row.

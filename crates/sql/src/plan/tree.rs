@@ -23,6 +23,8 @@ pub struct Tree {
     pub commons: Vec<Option<CommonTree>>,
     /// The columns of the result: name and where they are.
     pub columns: Vec<(String, Column)>,
+    /// What columns of subqueries and groupings stand for.
+    pub origins: std::collections::BTreeMap<RelationId, Vec<Expr>>,
 }
 
 /// A query inside an expression.
@@ -51,7 +53,13 @@ pub enum SubtreeKind {
     Scalar,
     Exists,
     Array,
-    Quantified { test: Expr, all: bool, equal: Vec<(Expr, Expr, Kind)> },
+    Quantified {
+        test: Expr,
+        all: bool,
+        equal: Vec<(Expr, Expr, Kind)>,
+    },
+    /// Nothing: it has become a join.
+    Joined,
 }
 
 /// A common table.

@@ -8,6 +8,7 @@ use super::current::stored_tables;
 use super::output::{Column, Format, Output, Tag};
 use super::work::Work;
 use super::{Environment, Session, SettingsView};
+use crate::bind::tree::{Bound, Origin, Parameter};
 use crate::bind::variable::Variable;
 use crate::bind::{self, Setting, Unbound};
 use crate::catalog::lazy::LazyCatalog;
@@ -16,6 +17,7 @@ use crate::exec::Exec;
 use crate::exec::around::{Around, Notifying, Request};
 use crate::lexer::{Literal, Literals, Normalised, literal, normalise};
 use crate::parser::{self, ast::Statement};
+use crate::plan::blob::Constant;
 use crate::plan::cache::Cached;
 use crate::plan::{self, Plan, blob, flags};
 use crate::procedure::run::Notices;
@@ -260,6 +262,7 @@ impl<A: Allocator + Copy> Session<A> {
                 Setting { catalog: &catalog, text, slots, style, client_types: types, new_parameters, variables };
             match bind::bind(&statement, &setting, &arena, &bump) {
                 Ok((mut bound, root)) => {
+                    bound.hints = hints(&bound, (text, slots), &arena, &style);
                     let tree = plan::choose::choose(&mut bound, root, &catalog)?;
                     if bound.wants_literals.get() && !slots.is_empty() {
                         return Ok(Err(NeedsLiterals));
@@ -618,6 +621,23 @@ pub(super) fn bind_parameters(
         exec.bind(read_literal(text, found, ty, &arena, &style)?)?;
     }
     Ok(())
+}
+
+/// The values that the parameters of a statement have this time, as far as they are literals: what the planner guesses by.
+fn hints(
+    bound: &Bound,
+    (text, literals): (&str, &[Literal]),
+    arena: &Arena,
+    style: &Style<'_>,
+) -> Vec<Option<Constant>> {
+    let value = |parameter: &Parameter| match parameter.origin {
+        Origin::Client(_) => None,
+        Origin::Slot(slot) => {
+            let found = literals.iter().find(|literal| literal.slot == slot)?;
+            read_literal(text, found, parameter.ty, arena, style).ok().map(Constant::of)
+        }
+    };
+    bound.parameters.iter().map(value).collect()
 }
 
 /// The value of a literal as a value of a type.

@@ -16,7 +16,7 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         statement: &Statement<'_>,
-        analyze: bool,
+        (analyze, costs): (bool, bool),
         out: &mut O,
     ) -> Result<Option<Tag>> {
         if analyze {
@@ -43,7 +43,7 @@ impl<A: Allocator + Copy> Session<A> {
                 match bind::bind(statement, &setting, &arena, &bump) {
                     Ok((mut bound, root)) => {
                         let tree = plan::choose::choose(&mut bound, root, &catalog)?;
-                        Ok((bound.accesses.merged(), plan::explain::lines(&bound, &tree)))
+                        Ok((bound.accesses.merged(), plan::explain::lines(&bound, &tree, &catalog, costs)))
                     }
                     Err(Unbound::Error(error)) => Err(error),
                     Err(Unbound::NeedsLiterals) => Err(Error::unsupported("a literal of this kind here")),

@@ -111,8 +111,8 @@ impl<A: Allocator + Copy> Session<A> {
             }
             Utility::Fetch { name, direction, discard } => self.fetch(env, *name, *direction, *discard, out),
             Utility::Close(name) => self.close_cursor(name.as_ref()),
-            Utility::Explain { analyze, costs: _, verbose: _, statement } => {
-                self.explain(env, text, statement, *analyze, out)
+            Utility::Explain { analyze, costs, verbose: _, statement } => {
+                self.explain(env, text, statement, (*analyze, *costs), out)
             }
             Utility::CreateTable(create) => self.create_table(env, text, create, out),
             Utility::SetConstraints(paths) => self.set_constraints(env, paths),

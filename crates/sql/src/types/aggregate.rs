@@ -20,7 +20,7 @@ use self::statistics::{Exact, Regression, Spread, Sums};
 use super::array::{Array, Dimension};
 use super::datetime::Interval;
 use super::json::make::{self, Spacing};
-use super::numeric::Numeric;
+use super::numeric::{self, Numeric};
 use super::table::{self, Kind, Oid};
 use super::{Arena, Datum, EvalCtx, array, compare, float, int};
 use base::{Error, Result, sqlstate};
@@ -357,6 +357,14 @@ impl Accumulator {
                 }
             }
             AggOp::SumNumeric | AggOp::AvgNumeric => {
+                if let State::Numeric(Numeric::Small { mantissa, scale }) = &mut self.state
+                    && let Some((value, same)) = numeric::short::read(value.bytes())
+                    && same == *scale
+                    && let Some(sum) = mantissa.checked_add(value.into())
+                {
+                    *mantissa = sum;
+                    return Ok(());
+                }
                 let value = Numeric::decode(value.bytes())?;
                 match &mut self.state {
                     State::Numeric(sum) => *sum = sum.add(&value),

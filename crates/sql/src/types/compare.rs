@@ -37,6 +37,9 @@ pub fn compare(kind: Kind, a: Datum<'_>, b: Datum<'_>) -> Ordering {
 
 /// The order of two stored numerics.
 pub fn compare_numeric(a: &[u8], b: &[u8]) -> Ordering {
+    if let Some(order) = super::numeric::short::compared(a, b) {
+        return order;
+    }
     match (Numeric::decode(a), Numeric::decode(b)) {
         (Ok(a), Ok(b)) => a.compare(&b),
         _ => a.cmp(b),

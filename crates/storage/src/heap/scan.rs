@@ -68,6 +68,19 @@ impl Batch {
         (tid, &self.bytes[start as usize..end as usize])
     }
 
+    /// The bytes of all rows, one after another, to be lent out and given back.
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// A row's place, and which of the bytes are its own.
+    #[inline]
+    pub fn place(&self, index: usize) -> (Tid, std::ops::Range<usize>) {
+        let (tid, end) = self.rows[index];
+        let start = index.checked_sub(1).map_or(0, |before| self.rows[before].1);
+        (tid, start as usize..end as usize)
+    }
+
     /// All rows.
     pub fn rows(&self) -> impl Iterator<Item = (Tid, &[u8])> {
         (0..self.len()).map(|index| self.row(index))

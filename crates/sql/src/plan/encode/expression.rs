@@ -7,8 +7,9 @@ use super::super::tree::{Subtree, SubtreeKind};
 use super::{Columns, Encoder, columns_in};
 use crate::bind::tree::{Column, Expr, ExprKind, TABLE_OID};
 use crate::types::cast::Method;
+use crate::types::function::Volatility;
 use crate::types::op::Op;
-use crate::types::{Oid, Type, table};
+use crate::types::{Kind, Oid, Type, table};
 use base::{Error, Result, sqlstate};
 
 impl Encoder<'_> {
@@ -78,6 +79,32 @@ impl Encoder<'_> {
     }
 
     pub(super) fn expr(&mut self, code: &mut Code, expr: &Expr) -> Result<()> {
+        // Registers are for columns in the first place.
+        const REGISTERS: u32 = 20_000;
+        if !self.keeps || self.next_register > REGISTERS || !is_constant(expr) {
+            return self.computed(code, expr);
+        }
+        // The same for all rows: computed for the first one that asks, and kept.
+        let register = self.new_register()?;
+        let buffer = match self.constants {
+            Some(buffer) => buffer,
+            None => {
+                let buffer = self.new_buffer();
+                self.constants = Some(buffer);
+                buffer
+            }
+        };
+        let kept = code.jump_with(Step::Kept, register);
+        self.keeps = false;
+        let computed = self.computed(code, expr);
+        self.keeps = true;
+        code.step_half(Step::KeepConstant, register);
+        code.word(buffer);
+        code.land(kept);
+        computed
+    }
+
+    fn computed(&mut self, code: &mut Code, expr: &Expr) -> Result<()> {
         match &expr.kind {
             ExprKind::Constant(value) => self.constant(code, value),
             ExprKind::Slot(_) | ExprKind::Untyped(_) => {
@@ -225,6 +252,9 @@ impl Encoder<'_> {
             ..SubplanRecord::default()
         };
         match kind {
+            SubtreeKind::Joined => {
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a subplan has become a join"));
+            }
             SubtreeKind::Exists => {
                 record.kind = 1;
                 record.root = self.node(root, &Columns::new())?.0;
@@ -261,6 +291,22 @@ impl Encoder<'_> {
         self.subplans.insert(number, index);
         Ok(index)
     }
+}
+
+/// Is it an operation whose value is the same throughout an execution?
+fn is_constant(expr: &Expr) -> bool {
+    let is_operation = match &expr.kind {
+        ExprKind::Call(call) => call.op != Op::Identity,
+        ExprKind::Cast(_, method, _) => *method != Method::Relabel,
+        _ => false,
+    };
+    is_operation
+        && !expr.any(&mut |part| match &part.kind {
+            ExprKind::Constant(_) | ExprKind::Parameter(_) => false,
+            ExprKind::Call(call) => call.volatility == Volatility::Volatile || call.op.is_external(),
+            ExprKind::Cast(operand, ..) => [part, &**operand].iter().any(|one| table::kind(one.ty.oid) == Kind::Reg),
+            _ => true,
+        })
 }
 
 fn cast(code: &mut Code, method: Method, source: Oid, target: Type, explicit: bool) {

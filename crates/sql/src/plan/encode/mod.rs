@@ -56,6 +56,8 @@ pub fn encode(bound: &Bound, tree: &Tree) -> Result<Vec<u8>> {
         changed_tables: BTreeMap::new(),
         new_row: None,
         depth: 0,
+        keeps: true,
+        constants: None,
     };
     encoder.finish()
 }
@@ -83,6 +85,10 @@ struct Encoder<'e> {
     new_row: Option<(RelationId, Oid)>,
     /// How many nodes are above the one that is written.
     depth: u32,
+    /// Values that are the same for all rows are kept.
+    keeps: bool,
+    /// The buffer of those values.
+    constants: Option<u32>,
 }
 
 impl Encoder<'_> {

@@ -41,6 +41,8 @@ impl Encoder<'_> {
             }
             Node::Values { output, rows } => {
                 let mut programs = Vec::with_capacity(rows.len());
+                // Each is computed once anyway.
+                let keeps = std::mem::replace(&mut self.keeps, false);
                 for row in rows {
                     let mut code = Code::new();
                     for (index, expr) in row.iter().enumerate() {
@@ -53,6 +55,7 @@ impl Encoder<'_> {
                     }
                     programs.push(code.finish(&mut self.plan).0);
                 }
+                self.keeps = keeps;
                 let rows = self.plan.list(&programs).0;
                 let buffer = self.new_buffer();
                 Values { rows, buffer }.write(&mut self.plan, state)
@@ -84,11 +87,15 @@ impl Encoder<'_> {
                 self.flags |= flags::READS;
                 let mut read = needed.clone();
                 self.reads(filter, &mut read);
-                let columns = self.scanned(*relation, table, &read)?;
+                let tested = self.tested(filter, &read);
+                let rest: Columns = read.difference(&tested).copied().collect();
+                let columns = self.scanned(*relation, table, &tested)?;
+                let late = self.scanned(*relation, table, &rest)?;
                 let record = SeqScan {
                     storage: storage(table).0,
                     kinds: self.kinds(table),
                     columns,
+                    late,
                     buffer: self.new_buffer(),
                     filter: self.condition(filter)?,
                     row_register: self.maybe_register(*relation, ROW_ID, &read)?,
@@ -317,6 +324,16 @@ impl Encoder<'_> {
             true => Ok(u32::from(self.register(column)?) + 1),
             false => Ok(0),
         }
+    }
+
+    /// Of the columns that are read of a table those that its condition reads; all if it has none.
+    fn tested(&self, filter: &[Expr], read: &Columns) -> Columns {
+        if filter.iter().all(Expr::is_true) {
+            return read.clone();
+        }
+        let mut tested = Columns::new();
+        self.reads(filter, &mut tested);
+        tested
     }
 
     /// Pairs of column and register for a scan.

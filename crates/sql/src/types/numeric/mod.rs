@@ -26,6 +26,7 @@
 mod arithmetic;
 mod convert;
 mod power;
+pub mod short;
 mod text;
 
 pub use text::precision_and_scale;
