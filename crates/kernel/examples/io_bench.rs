@@ -106,6 +106,8 @@ fn serve(description: &str) -> i32 {
         keepalive: Default::default(),
         data_dir: words[4].into(),
         listen: vec![([127, 0, 0, 1], words[3].parse().expect("a port")).into()],
+        sockets: Vec::new(),
+        socket_mode: 0,
     };
     kernel::supervisor::run(config, || Ok(Reads), |_| println!("ready")).expect("the server starts")
 }

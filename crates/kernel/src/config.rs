@@ -154,6 +154,10 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Addresses to listen on.
     pub listen: Vec<std::net::SocketAddr>,
+    /// Sockets in the file system to listen on.
+    pub sockets: Vec<std::path::PathBuf>,
+    /// Who may connect to those: bits of a file's mode.
+    pub socket_mode: u32,
     /// How clients' connections are kept an eye on.
     pub keepalive: Keepalive,
 }

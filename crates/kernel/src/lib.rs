@@ -9,6 +9,7 @@
 //! | [`config`] | the choice of model, primitive and method, made once at the start |
 //! | [`region`] | the one mapping that all sessions share; its tables, its heap with named owners, session arenas |
 //! | [`session`] | a session's slot in the region and the handle by which an engine serves it |
+//! | [`cover`] | encryption between a session and its socket, as the layer above does it |
 //! | [`sync`] | spinlocks, page latches, lists of waiters |
 //! | [`wait`] | the one way to block, the table of wait events, the four wait primitives |
 //! | [`fiber`] | stacks and switching |
@@ -28,6 +29,7 @@
 pub mod clock;
 mod code;
 pub mod config;
+pub mod cover;
 pub mod engine;
 pub mod fault;
 pub mod fiber;

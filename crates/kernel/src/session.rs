@@ -23,6 +23,7 @@
 
 use crate::clock::{self, Nanos};
 use crate::config::Config;
+use crate::cover::{Cover, CoverShared, Covered, Covering};
 use crate::region::arena::Arena;
 use crate::region::{Root, Shared};
 use crate::sync::{Latch, Mode, Spin};
@@ -96,6 +97,9 @@ pub trait Service: Send + Sync + 'static {
     fn start(&self) -> Result<()> {
         Ok(())
     }
+
+    /// Runs in the background host when the server is told to read its files again.
+    fn reload(&self) {}
 
     /// Runs in the background host after the last session has gone: the last checkpoint.
     fn stop(&self) {}
@@ -191,7 +195,10 @@ pub struct SessionShared {
     root: AtomicU64,
     leftover: AtomicU64,
     leftover_bytes: AtomicU64,
+    cover: CoverShared,
 
+    /// Whose it is: a number of the layer above's, zero while nobody's.
+    owner: AtomicU32,
     started_at: AtomicU64,
     /// Requests served.
     pub requests: crate::stats::Counter,
@@ -322,6 +329,8 @@ pub(crate) fn allocate(background: bool) -> Result<&'static SessionShared> {
     slot.wait_event.store(0, Relaxed);
     slot.root.store(0, Relaxed);
     slot.leftover_bytes.store(0, Relaxed);
+    slot.cover.clear();
+    slot.owner.store(0, Relaxed);
     slot.requests.set(0);
     slot.moves.set(0);
     slot.last_engine.store(0, Relaxed);
@@ -395,6 +404,7 @@ pub(crate) fn release(slot: &'static SessionShared) {
     // Before the memory goes: after a death in between the clean-up ends the session once more.
     slot.root.store(0, SeqCst);
     slot.leftover_bytes.store(0, SeqCst);
+    slot.cover.clear();
     slot.wait_event.store(0, Relaxed);
     // Nobody is to take the socket for that of the slot's next session.
     slot.socket_fd.store(-1, SeqCst);
@@ -501,6 +511,16 @@ impl SessionShared {
     /// True while a session has the slot.
     pub fn is_used(&self) -> bool {
         self.run_state() != FREE
+    }
+
+    /// Whose session it is: a number of the layer above's, zero while nobody's.
+    pub fn owner(&self) -> u32 {
+        self.owner.load(Relaxed)
+    }
+
+    /// Says whose it is.
+    pub fn set_owner(&self, owner: u32) {
+        self.owner.store(owner, Relaxed);
     }
 
     /// True for a background task.
@@ -729,6 +749,7 @@ pub struct Session {
     consumed: usize,
     output: Vec<u8>,
     broken: bool,
+    covered: Covered,
 }
 
 /// How much is read from a socket at once, in bytes.
@@ -760,7 +781,9 @@ impl Session {
             input.extend_from_slice(&bytes);
             slot.leftover_bytes.store(0, Relaxed);
         }
-        Session { slot, socket, input, consumed: 0, output, broken: false }
+        let covered = Covered::take_up(&slot.cover, slot.arena.0.allocator());
+        let broken = matches!(covered, Covered::Lost);
+        Session { slot, socket, input, consumed: 0, output, broken, covered }
     }
 
     /// Puts the session away: unserved bytes go to its arena, buffers back to the engine. The session comes back if its
@@ -778,6 +801,11 @@ impl Session {
             let mut bytes = std::mem::ManuallyDrop::new(bytes);
             self.slot.leftover.store(bytes.as_mut_ptr() as u64, Relaxed);
             self.slot.leftover_bytes.store(bytes.len() as u64, Relaxed);
+        }
+        if let Covered::By(covering) = &self.covered
+            && !covering.put_away(&self.slot.cover, self.arena())
+        {
+            return Err(self);
         }
         self.return_buffers();
         Ok(())
@@ -825,6 +853,37 @@ impl Session {
         let (at, _) = allocator_api2::boxed::Box::into_raw_with_allocator(state);
         self.slot.root.store(at as u64, Relaxed);
         Ok(())
+    }
+
+    /// Covers the session from here on. What was said before is sent first; what has come and is not served was sent covered.
+    ///
+    /// Errors: `08006`, an interrupt's error.
+    pub fn cover(&mut self, cover: Box<dyn Cover>) -> Result<()> {
+        self.flush()?;
+        let raw = self.input[self.consumed..].to_vec();
+        self.input.clear();
+        self.consumed = 0;
+        let mut covering = Covering::new(&self.slot.cover, cover, raw);
+        let ended = covering.open(&self.socket, &mut self.input);
+        self.covered = Covered::By(covering);
+        self.broken |= ended == Some(Received::Closed);
+        Ok(())
+    }
+
+    /// What is to be sent, as it goes to the socket.
+    fn outgoing(&mut self) -> &mut Vec<u8> {
+        match &mut self.covered {
+            Covered::By(covering) => covering.outgoing(&mut self.output),
+            _ => &mut self.output,
+        }
+    }
+
+    /// Sends what has gathered, and the cover's good-bye, before the socket is closed. Nobody waits for it.
+    pub(crate) fn say_goodbye(&mut self) {
+        if let Covered::By(covering) = &mut self.covered {
+            covering.farewell(&mut self.output);
+        }
+        let _ = self.flush();
     }
 
     /// Bytes that came in and are not served.
@@ -884,19 +943,20 @@ impl Session {
     /// Errors: `08006`, an interrupt's error.
     pub fn flush(&mut self) -> Result<()> {
         let mut sent = 0;
-        while sent < self.output.len() && !self.broken {
-            match self.socket.send(&self.output[sent..]) {
+        while sent < self.outgoing().len() && !self.broken {
+            let socket = self.socket;
+            match socket.send(&self.outgoing()[sent..]) {
                 Ok(bytes) => sent += bytes,
                 Err(net::SendError::WouldBlock) => {
                     if let Err(error) = self.wait_socket(Event::ClientWrite, true) {
-                        self.output.drain(..sent);
+                        self.outgoing().drain(..sent);
                         return Err(error);
                     }
                 }
                 Err(net::SendError::Broken) => self.broken = true,
             }
         }
-        self.output.clear();
+        self.outgoing().clear();
         if self.broken { Err(gone()) } else { Ok(()) }
     }
 
@@ -904,10 +964,12 @@ impl Session {
     /// the wait. Errors: `08006`, that interrupt's error.
     pub fn flush_answers(&mut self) -> Result<()> {
         // Together with those of other sessions, where that pays; what is left then, and all else, is sent here.
-        if !self.output.is_empty() && !self.broken {
-            match engine::expect_local().gather.send(self.slot.id(), self.socket, &self.output) {
-                Ok(sent) if sent == self.output.len() => self.output.clear(),
-                Ok(sent) => drop(self.output.drain(..sent)),
+        if !self.outgoing().is_empty() && !self.broken {
+            let (id, socket) = (self.slot.id(), self.socket);
+            let outgoing = self.outgoing();
+            match engine::expect_local().gather.send(id, socket, outgoing) {
+                Ok(sent) if sent == outgoing.len() => outgoing.clear(),
+                Ok(sent) => drop(outgoing.drain(..sent)),
                 Err(net::SendError::WouldBlock) => {}
                 Err(net::SendError::Broken) => self.broken = true,
             }
@@ -940,8 +1002,13 @@ impl Session {
             self.input.drain(..self.consumed);
             self.consumed = 0;
         }
-        self.input.reserve(READ_BYTES);
-        let received = self.socket.receive(&mut self.input, may_sleep);
+        let received = match &mut self.covered {
+            Covered::By(covering) => covering.receive(&self.socket, &mut self.input, may_sleep),
+            _ => {
+                self.input.reserve(READ_BYTES);
+                self.socket.receive(&mut self.input, may_sleep)
+            }
+        };
         if received == Received::Closed {
             self.broken = true;
         }
@@ -961,6 +1028,11 @@ impl Session {
     /// The client's address, while its socket is open.
     pub fn peer(&self) -> Option<std::net::SocketAddr> {
         self.socket.peer()
+    }
+
+    /// The number of the user of the operating system who has connected, over a socket of the file system.
+    pub fn peer_user(&self) -> Option<u32> {
+        self.socket.peer_user()
     }
 
     /// True once the connection has been seen to be broken.

@@ -207,6 +207,7 @@ pub fn run<S: Service>(
         background_since: 0,
     };
     let status = this.supervise(announce, &listeners);
+    net::remove_sockets(config);
     if config.primitive == crate::config::Primitive::Sysv {
         wait::sysv::forget(&config.data_dir);
     }
@@ -313,6 +314,7 @@ impl Supervisor {
                             self.signal_hosts(libc::SIGTERM, true);
                         }
                     }
+                    libc::SIGHUP if self.stop == Stop::No && self.ready => self.tell_background(Message::Reload),
                     libc::SIGCHLD => self.children_ended(&mut status),
                     _ => {}
                 }

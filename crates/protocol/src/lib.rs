@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Rules
-//! 1. No I/O, no clock, no chance: nonces, salts and secrets are arguments, so a seed replays every byte.
+//! 1. No I/O, no clock, no chance: nonces, salts and secrets are arguments, so a seed replays every byte. TLS handshakes ([`tls`]) are
+//!    the exception: their chance is the system's.
 //! 2. Decoding borrows from the caller's bytes and allocates nothing; whatever is handed out has been validated, so that
 //!    a lazy iterator over it cannot fail. Encoding appends to the caller's [`Sink`].
 //! 3. What must outlive a request ([`Negotiation`](startup::Negotiation), [`Exchange`](auth::Exchange),
@@ -36,6 +37,7 @@ pub mod fuzz;
 pub mod limits;
 pub mod sink;
 pub mod startup;
+pub mod tls;
 
 pub use body::utf8;
 pub use cancel::CancelKey;

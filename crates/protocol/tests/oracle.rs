@@ -8,7 +8,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend as client;
-use protocol::auth::{Exchange, MECHANISM, Progress, Verifier};
+use protocol::auth::{Exchange, MECHANISM, MECHANISM_PLUS, Progress, Verifier};
 use protocol::backend::{self, CopyRow, DataRow, Field, Level, RowDescription, Status};
 use protocol::frontend::{self, Framed, Frontend, Target};
 use protocol::startup::{First, FirstFramed, Negotiation};
@@ -144,8 +144,8 @@ fn messages_of_the_server_are_read() {
     told!(EmptyQueryResponse = backend::empty_query_response);
     told!(CopyDone = backend::copy_done);
 
-    let body = told!(AuthenticationSasl, backend::authentication_sasl);
-    assert_eq!(body.mechanisms().collect::<Vec<_>>().unwrap(), [MECHANISM]);
+    let body = told!(AuthenticationSasl, |sink| backend::authentication_sasl(sink, true));
+    assert_eq!(body.mechanisms().collect::<Vec<_>>().unwrap(), [MECHANISM_PLUS, MECHANISM]);
     let body = told!(AuthenticationSaslContinue, |sink| backend::authentication_sasl_continue(sink, b"r=a"));
     assert_eq!(body.data(), b"r=a");
     let body = told!(AuthenticationSaslFinal, |sink| backend::authentication_sasl_final(sink, b"v=a"));

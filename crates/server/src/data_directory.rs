@@ -16,8 +16,9 @@ const VERSION_FILE: &str = "GEARBOX_VERSION";
 /// The same while it is being written.
 const VERSION_FRESH: &str = "GEARBOX_VERSION.new";
 const LOCK_FILE: &str = "gearbox.lock";
-/// What may be in a directory that is not a data directory yet.
-const BEFORE_VERSION: [&str; 3] = [LOCK_FILE, VERSION_FRESH, base::settings::AUTO_FILE];
+/// What may be in a directory that is not a data directory yet: what people put there before the first start, too.
+const BEFORE_VERSION: [&str; 6] =
+    [LOCK_FILE, VERSION_FRESH, base::settings::AUTO_FILE, "pg_hba.conf", "server.crt", "server.key"];
 /// How long a start waits for the rest of a server whose first process was killed: its other processes keep the lock until
 /// they have noticed, and until what they were writing is written.
 const AFTERMATH: Duration = Duration::from_secs(20);

@@ -6,6 +6,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`options`] | settings from all layers, and the kernel's configuration from them |
+//! | [`access`] | who gets in: the file of rules, TLS, wrong passwords |
 //! | [`data_directory`] | making, checking and locking the directory of the data |
 //! | [`roles`] | who may come in |
 //! | [`startup`] | a connection's first messages: encryption, authentication, parameters |
@@ -16,6 +17,7 @@
 //! Only [`options`] knows the names of the execution models, and only to hand them on.
 #![forbid(unsafe_code)]
 
+pub mod access;
 mod data_directory;
 pub mod limit;
 pub mod options;

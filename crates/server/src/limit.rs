@@ -76,7 +76,7 @@ fn serve(session: &mut Session, work_ns: u64) -> Result<Next> {
     if !state.begun {
         let mut negotiation = state.negotiation;
         let slot = session.shared();
-        let begun = startup::read(&mut negotiation, session, |_, output| {
+        let begun = startup::read(&mut negotiation, session, false, |_, output| {
             backend::authentication_ok(output);
             for (name, value) in [
                 ("server_version", "15.18"),
@@ -95,7 +95,7 @@ fn serve(session: &mut Session, work_ns: u64) -> Result<Next> {
         state.negotiation = negotiation;
         match begun {
             Begun::NeedMore => return Ok(Next::Park),
-            Begun::Done => return Ok(Next::Close),
+            Begun::Done | Begun::Encrypts => return Ok(Next::Close),
             Begun::Session(()) => state.begun = true,
         }
     }

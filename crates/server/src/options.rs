@@ -115,6 +115,8 @@ impl Options {
             move_sessions: settings.bool(S::MoveSessions),
             data_dir: self.data().to_path_buf(),
             listen,
+            sockets: socket_files(settings),
+            socket_mode: SOCKET_MODE,
             keepalive: Keepalive {
                 idle_s: settings.integer(S::TcpKeepalivesIdle) as u32,
                 interval_s: settings.integer(S::TcpKeepalivesInterval) as u32,
@@ -132,6 +134,16 @@ fn machine() -> Machine {
     let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kilobytes = total.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
     Machine { cpus, memory_bytes: kilobytes.unwrap_or(1 << 20) << 10 }
+}
+
+/// Everybody of this machine may connect to a socket of the file system, as in PostgreSQL: who gets in is said elsewhere.
+const SOCKET_MODE: u32 = 0o777;
+
+/// Where sockets of the file system are, under the names by which PostgreSQL's clients look for them.
+fn socket_files(settings: &Effective) -> Vec<PathBuf> {
+    let port = settings.integer(S::Port);
+    let directories = settings.text(S::UnixSocketDirectories).split(',').map(str::trim).filter(|name| !name.is_empty());
+    directories.map(|directory| Path::new(directory).join(format!(".s.PGSQL.{port}"))).collect()
 }
 
 fn listen_addresses(settings: &Effective) -> Result<Vec<SocketAddr>> {

@@ -1,6 +1,6 @@
 //! Who may come in: the role `postgres`, which owns the database, and the roles that users have made.
 //!
-//! Until `postgres` has a password everybody gets in from this machine only, and without one unless he has one; from then on from
+//! Which proof is asked for is said by `pg_hba.conf`, if there is one ([`crate::access`]). Without it, and until `postgres` has a password everybody gets in from this machine only, and without one unless he has one; from then on from
 //! anywhere, with SCRAM-SHA-256, and who has no password does not. `--password-file` gives `postgres` one: the verifier (never the
 //! password) is kept in the data directory. Verifiers of other roles are in the catalog.
 
@@ -32,6 +32,8 @@ pub enum Proof {
     None,
     /// By the password behind this verifier.
     Scram(Box<Verifier>),
+    /// By the password itself, which this verifier knows.
+    Password(Box<Verifier>),
 }
 
 impl Roles {
@@ -94,14 +96,24 @@ impl Roles {
         })
     }
 
+    /// What a proof of this user's password is checked with. A user that is not there, or has none, has one that is never satisfied, and
+    /// is made in the same time.
+    pub fn verifier(&self, user: &str, role: Option<&LoginRole>) -> Verifier {
+        let mock = Verifier::mock(&self.secret, user);
+        let own = match user {
+            SUPERUSER => self.verifier,
+            _ => role.and_then(|role| role.password.as_deref()).and_then(Verifier::parse),
+        };
+        own.unwrap_or(mock)
+    }
+
     /// How this user must prove itself when it comes from there. None of the answers tells whether the user exists.
     ///
     /// Errors: `28000` when it cannot get in from there at all.
     pub fn proof(&self, user: &str, from: Option<IpAddr>, role: Option<&LoginRole>) -> Result<Proof> {
         let own = role.and_then(|role| role.password.as_deref()).and_then(Verifier::parse);
         match &self.verifier {
-            Some(verifier) if user == SUPERUSER => Ok(Proof::Scram(Box::new(*verifier))),
-            Some(_) => Ok(Proof::Scram(Box::new(own.unwrap_or_else(|| Verifier::mock(&self.secret, user))))),
+            Some(_) => Ok(Proof::Scram(Box::new(self.verifier(user, role)))),
             None if from.is_some_and(|address| !address.is_loopback()) => Err(Error::session(
                 sqlstate::INVALID_AUTHORIZATION_SPECIFICATION,
                 "connections from other machines need a password, and none is set",
@@ -195,7 +207,7 @@ mod tests {
         let roles = Roles::open(&data, "").unwrap();
         match roles.proof("postgres", Some([10, 0, 0, 1].into()), None).unwrap() {
             Proof::Scram(verifier) => assert!(verifier.matches(b"open sesame") && !verifier.matches(b"sesame")),
-            Proof::None => panic!("a password is asked for"),
+            _ => panic!("a password is asked for"),
         }
         Roles::open(&data, &file).unwrap();
         assert_eq!(fs::read_to_string(data.join(FILE)).unwrap(), stored, "the same password changes nothing");

@@ -1,4 +1,5 @@
-//! A connection's first messages: requests for encryption, cancel requests, the startup packet.
+//! A connection's first messages: requests for encryption, cancel requests, the startup packet. What follows a request for encryption that
+//! is granted is [`crate::access::tls`]'s.
 //!
 //! A client that has sent its startup packet is let in, if there is room: one that only wants to cancel a request needs none.
 //!
@@ -16,14 +17,17 @@ pub enum Begun<T> {
     NeedMore,
     /// It was a cancel request, or the client has gone: nothing more is to be done.
     Done,
+    /// The client was told that it may encrypt: a handshake comes next.
+    Encrypts,
     /// A session: what the closure made of its startup packet.
     Session(T),
 }
 
-/// Reads the first packets. `begin` is called with the startup packet, and the output for its answer.
+/// Reads the first packets. `offers_tls` says whether a client may encrypt. `begin` is called with the startup packet, and the output for its answer.
 pub fn read<T>(
     negotiation: &mut Negotiation,
     session: &mut Session,
+    offers_tls: bool,
     begin: impl FnOnce(&Startup<'_>, &mut Vec<u8>) -> Result<T>,
 ) -> Result<Begun<T>> {
     let mut begin = Some(begin);
@@ -34,6 +38,11 @@ pub fn read<T>(
             FirstFramed::Packet { first, consumed } => (first, consumed),
         };
         match first {
+            First::Ssl if offers_tls => {
+                backend::encryption_accepted(output);
+                session.consume(consumed);
+                return Ok(Begun::Encrypts);
+            }
             First::Ssl | First::Gss => backend::encryption_refused(output),
             First::Cancel(key) => {
                 cancel(&key);

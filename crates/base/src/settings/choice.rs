@@ -275,6 +275,12 @@ pub(crate) static SYNCHRONOUS_COMMIT: Choices = Choices {
 pub(crate) static PASSWORD_ENCRYPTION: Choices =
     Choices { listed: &[("scram-sha-256", 0)], hidden: &[], refused: &["md5"] };
 
+pub(crate) static TLS_VERSION: Choices =
+    Choices { listed: &[("TLSv1.2", 2), ("TLSv1.3", 3)], hidden: &[], refused: &["TLSv1", "TLSv1.1"] };
+
+pub(crate) static TLS_VERSION_OR_NONE: Choices =
+    Choices { listed: &[("", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)], hidden: &[], refused: &["TLSv1", "TLSv1.1"] };
+
 pub(crate) static XML_OPTION: Choices =
     Choices { listed: &[("content", 0), ("document", 1)], hidden: &[], refused: &[] };
 

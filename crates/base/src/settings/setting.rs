@@ -196,6 +196,7 @@ categories! {
     FileLocations "File Locations",
     Connections "Connections and Authentication / Connection Settings",
     Authentication "Connections and Authentication / Authentication",
+    Ssl "Connections and Authentication / SSL",
     Memory "Resource Usage / Memory",
     StatementCache "Statement Cache",
     WriteAheadLog "Write-Ahead Log / Settings",

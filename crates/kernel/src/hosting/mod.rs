@@ -203,7 +203,7 @@ pub(crate) fn finish(service: &dyn Service, mut session: Session, end: End) {
         engine::sim::abort("the end of a session panics");
         std::process::abort();
     }
-    let _ = session.flush();
+    session.say_goodbye();
     net::close(slot, session.socket());
     session.return_buffers();
     drop(session);

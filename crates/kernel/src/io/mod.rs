@@ -21,6 +21,7 @@
 //! | [`local`] | an engine's own half: when it hands over, takes in, sleeps |
 //! | [`uring`], [`workers`], [`sync`] | the methods |
 //! | [`operations`], [`blocking`] | operations on whole files, and the pool that they run on |
+//! | [`outside`] | files that are not the database's |
 //! | [`drain`] | requests of the dead |
 //! | [`sim`] | where the simulated disk comes in |
 //!
@@ -48,6 +49,7 @@ pub(crate) mod files;
 pub(crate) mod local;
 pub mod name;
 pub mod operations;
+pub mod outside;
 pub(crate) mod progress;
 pub(crate) mod sim;
 pub(crate) mod slot;

@@ -10,6 +10,9 @@ use crate::{clock, fault, supervisor};
 use base::{Error, Result, sqlstate};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::IntoRawFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::*;
 
@@ -25,6 +28,9 @@ pub(crate) fn listen(config: &Config) -> Result<Vec<i32>> {
     let mut listeners = Vec::new();
     for &address in &config.listen {
         listeners.push(listen_on(address)?);
+    }
+    for path in &config.sockets {
+        listeners.push(listen_at(path, config.socket_mode)?);
     }
     let _ = LISTENERS.set(listeners.clone());
     Ok(listeners)
@@ -44,6 +50,38 @@ fn listen_on(address: SocketAddr) -> Result<i32> {
         return Err(refused(std::io::Error::last_os_error()));
     }
     Ok(fd)
+}
+
+/// Opens a socket of the file system. What a server has left there that is gone is put out of the way.
+fn listen_at(path: &Path, mode: u32) -> Result<i32> {
+    let refused = |error: std::io::Error| {
+        Error::session(sqlstate::SYSTEM_ERROR, format!("cannot listen on \"{}\": {error}", path.display()))
+            .hint("Is another server running there? Choose another directory with --unix-socket-directories.")
+    };
+    if UnixStream::connect(path).is_ok() {
+        return Err(refused(std::io::ErrorKind::AddrInUse.into()));
+    }
+    match std::fs::symlink_metadata(path) {
+        Ok(about) if about.file_type().is_socket() => std::fs::remove_file(path).map_err(refused)?,
+        _ => {}
+    }
+    let listener = UnixListener::bind(path).map_err(refused)?;
+    // Nobody is let in before the service is there, so the moment in between lets nobody in either.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(refused)?;
+    listener.set_nonblocking(true).map_err(refused)?;
+    let fd = listener.into_raw_fd();
+    // SAFETY: a listening socket of our own.
+    if unsafe { libc::listen(fd, 4096) } != 0 {
+        return Err(refused(std::io::Error::last_os_error()));
+    }
+    Ok(fd)
+}
+
+/// Takes the sockets of the file system away: the server stops.
+pub(crate) fn remove_sockets(config: &Config) {
+    for path in &config.sockets {
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 pub(crate) fn listeners() -> &'static [i32] {

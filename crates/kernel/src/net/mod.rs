@@ -23,12 +23,14 @@
 mod accept;
 mod gather;
 mod keep;
+mod own;
 mod port;
 mod socket;
 
-pub(crate) use accept::{accept_pooled, accept_sleeping, close_private_port, listen};
+pub(crate) use accept::{accept_pooled, accept_sleeping, close_private_port, listen, remove_sockets};
 pub(crate) use gather::Gather;
 pub(crate) use keep::{Keeper, KeptMessage};
+pub use own::{own_addresses, user_name};
 pub(crate) use port::{
     Arrived, BELL, EVENTS_MAX, LISTENER, Port, add_ring, forget_stale, make_ports, port_of, post_if_socket_wait,
     rehome_if_moved, shared_port, wait_port, wake_port, wake_port_of,

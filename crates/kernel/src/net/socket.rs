@@ -143,6 +143,21 @@ impl Socket {
         }
     }
 
+    /// The user of the operating system at the other end of a socket of the file system.
+    pub(crate) fn peer_user(&self) -> Option<u32> {
+        if engine::sim::net().is_some() {
+            return None;
+        }
+        let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
+        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+        // SAFETY: the buffer is as long as `length` says.
+        let got = unsafe {
+            libc::getsockopt(self.fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut found).cast(), &mut length)
+        };
+        // A socket of the network has no user at its other end.
+        (got == 0 && self.peer().is_none() && found.pid > 0).then_some(found.uid)
+    }
+
     /// Appends what has come to `into`. With `may_sleep` the call sleeps until something comes or a signal arrives.
     pub(crate) fn receive(&self, into: &mut Vec<u8>, may_sleep: bool) -> Received {
         if let Some(simulated) = engine::sim::net() {

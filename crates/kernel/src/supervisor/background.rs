@@ -96,6 +96,7 @@ pub(super) fn main(config: &'static Config, service: &'static dyn Service, host:
                     }
                 }
                 Message::Stop => ending = true,
+                Message::Reload => service.reload(),
                 _ => {}
             }
         }

@@ -28,6 +28,8 @@ pub(crate) enum Message {
     Died(u32),
     /// Sessions are to end.
     Stop,
+    /// The files of the service are to be read again.
+    Reload,
 }
 
 impl Message {
@@ -40,6 +42,7 @@ impl Message {
             Message::Kept(kept) => [5, kept.slot, kept.generation, kept.keep as u32],
             Message::Died(host) => [6, host, 0, 0],
             Message::Stop => [7, 0, 0, 0],
+            Message::Reload => [8, 0, 0, 0],
         }
     }
 
@@ -52,6 +55,7 @@ impl Message {
             [5, slot, generation, keep] => Message::Kept(KeptMessage { slot, generation, keep: keep != 0 }),
             [6, host, ..] => Message::Died(host),
             [7, ..] => Message::Stop,
+            [8, ..] => Message::Reload,
             _ => return None,
         })
     }

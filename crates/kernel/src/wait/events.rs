@@ -107,6 +107,7 @@ events! {
     ClientRead Client "ClientRead" AnyTime long "The client's next message, inside a request.";
     ClientIdle Client "ClientIdle" AnyTime long "The client's next request; the session is parked, or its dedicated engine sleeps.";
     ClientWrite Client "ClientWrite" AnyTime long "Room in the client's socket: it does not read our answer.";
+    SslHandshake Client "SSLOpenServer" AtCompletion long "What is computed for a handshake of TLS.";
     DataFileRead Io "DataFileRead" AtCompletion long "A read of one page.";
     DataFileReadBatch Io "DataFileReadBatch" AtCompletion long "Reads of several scattered pages, issued together.";
     DataFileReadScan Io "DataFileReadScan" AtCompletion long "A read of neighbouring pages for a scan.";
@@ -134,6 +135,7 @@ events! {
     RelationLatch LwLock "Relation" AtCompletion short "A latch of a relation's size and free space.";
     TransactionLatch LwLock "Transaction" AtCompletion short "A latch of the transaction map.";
     SettingsFile LwLock "SettingsFile" AtCompletion short "The file that ALTER SYSTEM writes.";
+    LoginLatch LwLock "Login" AtCompletion short "What logging in reads and counts: rules, keys, wrong passwords, a role's sessions.";
     TestLatch LwLock "Test" AtCompletion short "A latch of a test.";
     TransactionLock Lock "transactionid" AnyTime long "The end of a transaction that holds a row.";
     RelationLock Lock "relation" AnyTime long "A lock of a table.";

@@ -70,6 +70,8 @@ pub fn main(description: &str) -> i32 {
         data_dir: value("data").unwrap().into(),
         keepalive: Default::default(),
         listen: vec![([127, 0, 0, 1], number("port", 0) as u16).into()],
+        sockets: Vec::new(),
+        socket_mode: 0,
     };
     let limit = |name| value(name).map(|text| text.parse::<u64>().unwrap());
     let (memlock, fsize) = (limit("memlock"), limit("fsize"));

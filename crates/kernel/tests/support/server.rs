@@ -112,6 +112,8 @@ pub fn serve_if_asked() -> Option<i32> {
         // Who has gone without a word is found out while a test waits for it.
         keepalive: Keepalive { idle_s: 1, interval_s: 1, count: 3, user_timeout_ms: 0 },
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, number(8) as u16))],
+        sockets: Vec::new(),
+        socket_mode: 0,
     };
     let status = kernel::supervisor::run(config, TestService::make, |_| println!("ready"));
     Some(status.unwrap_or_else(|error| {

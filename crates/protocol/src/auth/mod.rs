@@ -18,8 +18,10 @@
 //! 3. A user that does not exist, may not log in, or has no password, goes through the same exchange with the same
 //!    messages ([`Verifier::mock`]), and fails at its end with the same words: what can be learnt from outside is
 //!    whether a name *and* a password are right. Everything secret is compared in constant time.
-//! 4. Channel binding needs TLS and is not offered: `n` and `y` go on, `p=` is refused, and a client that mixes them
-//!    up between its two messages is refused.
+//! 4. Over TLS the exchange may be bound to the connection: the client signs the hash of the certificate that it was shown
+//!    (`tls-server-end-point`), so that somebody in the middle with another certificate cannot pass the proof on. A client that
+//!    could bind and believes that the server cannot (`y`) has been lied to, and is refused. Without TLS `n` and `y` go on, `p=`
+//!    is refused.
 //! 5. Every error ends the connection. The messages are PostgreSQL's.
 //!
 //! Passwords are prepared by SASLprep where they can be; one that is not UTF-8, or has characters that SASLprep
@@ -35,6 +37,9 @@ use base::{Error, sqlstate};
 
 /// The name of the one mechanism.
 pub const MECHANISM: &str = "SCRAM-SHA-256";
+
+/// Its name where it is bound to the connection.
+pub const MECHANISM_PLUS: &str = "SCRAM-SHA-256-PLUS";
 
 /// How many iterations a new verifier gets: PostgreSQL's figure.
 pub const ITERATIONS: u32 = 4096;

@@ -11,7 +11,7 @@
 //! the third is at hand when the signature is due.
 
 use super::verifier::{Key, Verifier, decode_key, hmac, sha256};
-use super::{MECHANISM, password_failed};
+use super::{MECHANISM, MECHANISM_PLUS, password_failed};
 use crate::backend::{authentication_sasl_continue, authentication_sasl_final};
 use crate::body::Body;
 use crate::limits::SCRAM_TEXT_MAX;
@@ -53,8 +53,13 @@ enum Step {
 pub struct Exchange {
     verifier: Verifier,
     step: Step,
-    /// The client's channel binding flag, `n` or `y`.
+    /// The client's channel binding flag, `n`, `y` or `p`.
     binding: u8,
+    /// The client chose the mechanism that is bound.
+    plus: bool,
+    /// The hash of the server's certificate; no bytes where binding is not offered.
+    end_point_len: u8,
+    end_point: [u8; END_POINT_MAX],
     /// Where both nonces are in `text`.
     nonce_at: u16,
     nonce_end: u16,
@@ -65,6 +70,11 @@ pub struct Exchange {
 
 const _: () = assert!(SCRAM_TEXT_MAX <= u16::MAX as usize);
 
+/// The longest hash of a certificate.
+const END_POINT_MAX: usize = 64;
+/// The header of a client that binds.
+const BOUND_HEADER: &[u8] = b"p=tls-server-end-point,,";
+
 impl Exchange {
     /// The state after AuthenticationSASL was sent. For a user without a verifier, [`Verifier::mock`] is one.
     pub fn new(verifier: &Verifier) -> Exchange {
@@ -72,11 +82,29 @@ impl Exchange {
             verifier: *verifier,
             step: Step::Initial,
             binding: 0,
+            plus: false,
+            end_point_len: 0,
+            end_point: [0; END_POINT_MAX],
             nonce_at: 0,
             nonce_end: 0,
             text_len: 0,
             text: [0; SCRAM_TEXT_MAX],
         }
+    }
+
+    /// The same over TLS: the client may bind to this hash of the server's certificate.
+    pub fn bound(verifier: &Verifier, end_point: &[u8]) -> Exchange {
+        let mut this = Exchange::new(verifier);
+        if let Some(place) = this.end_point.get_mut(..end_point.len()) {
+            place.copy_from_slice(end_point);
+            this.end_point_len = end_point.len() as u8;
+        }
+        this
+    }
+
+    /// May the client bind?
+    pub fn binds(&self) -> bool {
+        self.end_point_len > 0
     }
 
     /// Takes the body of a password message and appends what the server says to it. `nonce` is used if this is the
@@ -90,14 +118,18 @@ impl Exchange {
     ) -> Result<Progress> {
         let step = std::mem::replace(&mut self.step, Step::Over);
         let first = match step {
-            Step::Initial => match initial_response(body)? {
-                Some(first) => first,
-                None => {
-                    self.step = Step::First;
-                    authentication_sasl_continue(sink, b"");
-                    return Ok(Progress::Continue);
+            Step::Initial => {
+                let (plus, first) = initial_response(body, self.binds())?;
+                self.plus = plus;
+                match first {
+                    Some(first) => first,
+                    None => {
+                        self.step = Step::First;
+                        authentication_sasl_continue(sink, b"");
+                        return Ok(Progress::Continue);
+                    }
                 }
-            },
+            }
             Step::First => body,
             Step::Final => {
                 let signature = self.finish(body, user)?;
@@ -117,7 +149,7 @@ impl Exchange {
     /// Reads the client's first message and gives the server's. `nonce` is printable and has no comma.
     fn begin(&mut self, message: &[u8], nonce: &[u8]) -> Result<&[u8]> {
         let mut rest = Attributes::new(message)?;
-        self.binding = rest.header()?;
+        self.binding = rest.header(self.plus, self.binds())?;
         let bare = rest.text;
         if bare.starts_with(b"m") {
             return Err(unsupported("client requires an unsupported SCRAM extension"));
@@ -153,8 +185,14 @@ impl Exchange {
     fn finish(&self, message: &[u8], user: &str) -> Result<[u8; SERVER_FINAL]> {
         let mut rest = Attributes::new(message)?;
         let binding = rest.named(b'c')?;
-        let expected: &[u8] = if self.binding == b'y' { b"eSws" } else { b"biws" };
-        if binding != expected {
+        if self.binding == b'p' {
+            let end_point = &self.end_point[..usize::from(self.end_point_len)];
+            let expected = BASE64.encode([BOUND_HEADER, end_point].concat());
+            if binding != expected.as_bytes() {
+                let message = "SCRAM channel binding check failed";
+                return Err(Error::session(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message));
+            }
+        } else if binding != if self.binding == b'y' { b"eSws" } else { b"biws" } {
             return Err(Error::protocol("unexpected SCRAM channel-binding attribute in client-final-message"));
         }
         let nonce = rest.named(b'r')?;
@@ -215,15 +253,17 @@ const BASE64_NONCE: usize = size_of::<Nonce>() / 3 * 4;
 /// `v=` and 32 bytes in base64.
 const SERVER_FINAL: usize = 2 + 44;
 
-/// The client's first message in a SASLInitialResponse, which may come without.
-fn initial_response(body: &[u8]) -> Result<Option<&[u8]>> {
+/// Is the mechanism that a SASLInitialResponse chooses the bound one; and the client's first message, which may be missing.
+fn initial_response(body: &[u8], binds: bool) -> Result<(bool, Option<&[u8]>)> {
     let mut rest = Body::new(body, Kind::Session);
-    if rest.string()? != MECHANISM {
-        return Err(Error::protocol("client selected an invalid SASL authentication mechanism"));
-    }
+    let plus = match rest.string()? {
+        MECHANISM => false,
+        MECHANISM_PLUS if binds => true,
+        _ => return Err(Error::protocol("client selected an invalid SASL authentication mechanism")),
+    };
     let data = rest.value()?;
     rest.end()?;
-    Ok(data)
+    Ok((plus, data))
 }
 
 /// A SCRAM message: `letter=value`, separated by commas.
@@ -242,9 +282,31 @@ impl<'a> Attributes<'a> {
         Ok(Attributes { text: message })
     }
 
-    /// The header of the first message: the channel binding flag, which is returned, and no other identity.
-    fn header(&mut self) -> Result<u8> {
+    /// The header of the first message: the channel binding flag, which is returned, and no other identity. `plus` says whether the
+    /// client chose the mechanism that is bound, `binds` whether it was offered.
+    fn header(&mut self, plus: bool, binds: bool) -> Result<u8> {
         let (flag, rest) = match self.text {
+            [b'n' | b'y', ..] if plus => {
+                return Err(malformed(
+                    "The client selected SCRAM-SHA-256-PLUS, but the SCRAM message does not include channel binding data.",
+                ));
+            }
+            [b'y', ..] if binds => {
+                let message = "SCRAM channel binding negotiation error";
+                let error = Error::session(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message);
+                return Err(error.detail(
+                    "The client supports SCRAM channel binding but thinks the server does not.  \
+                     However, this server does support channel binding.",
+                ));
+            }
+            [b'p', b'=', rest @ ..] if plus => match rest.strip_prefix(b"tls-server-end-point") {
+                Some(rest) => (b'p', rest),
+                None => {
+                    let end = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
+                    let kind = String::from_utf8_lossy(&rest[..end]);
+                    return Err(Error::protocol(format!("unsupported SCRAM channel-binding type \"{kind}\"")));
+                }
+            },
             [flag @ (b'n' | b'y'), rest @ ..] => (*flag, rest),
             [b'p', ..] => {
                 return Err(malformed(

@@ -54,10 +54,24 @@ pub fn authentication_ok<S: Sink + ?Sized>(sink: &mut S) {
     sink.put(b"R\0\0\0\x08\0\0\0\0");
 }
 
-/// The client must authenticate, by the one mechanism there is.
-pub fn authentication_sasl<S: Sink + ?Sized>(sink: &mut S) {
+/// The client may go on encrypting: the one byte that answers a request for TLS.
+pub fn encryption_accepted<S: Sink + ?Sized>(sink: &mut S) {
+    sink.put(b"S");
+}
+
+/// The client must send its password as it is.
+pub fn authentication_password<S: Sink + ?Sized>(sink: &mut S) {
+    sink.put(b"R\0\0\0\x08\0\0\0\x03");
+}
+
+/// The client must authenticate, by the one mechanism there is; where `binds` says so, also in the form that is bound to the
+/// encrypted connection.
+pub fn authentication_sasl<S: Sink + ?Sized>(sink: &mut S, binds: bool) {
     let mut message = Message::begin(sink, b'R');
     message.u32(10);
+    if binds {
+        message.string(auth::MECHANISM_PLUS);
+    }
     message.string(auth::MECHANISM);
     message.put(b"\0");
     message.end();

@@ -19,7 +19,9 @@ fn messages_of_fixed_form() {
     let cases: &[(Vec<u8>, &[u8])] = &[
         (sent(encryption_refused), b"N"),
         (sent(authentication_ok), b"R\0\0\0\x08\0\0\0\0"),
-        (sent(authentication_sasl), b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0"),
+        (sent(|sink| authentication_sasl(sink, false)), b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0"),
+        (sent(|sink| authentication_sasl(sink, true)), b"R\0\0\0\x2a\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0"),
+        (sent(authentication_password), b"R\0\0\0\x08\0\0\0\x03"),
         (sent(|sink| authentication_sasl_continue(sink, b"r=x")), b"R\0\0\0\x0b\0\0\0\x0br=x"),
         (sent(|sink| authentication_sasl_final(sink, b"v=")), b"R\0\0\0\x0a\0\0\0\x0cv="),
         (sent(|sink| backend_key_data(sink, &key)), b"K\0\0\0\x0c\0\0\x2c\x66\xea\xf0\x2f\xd4"),

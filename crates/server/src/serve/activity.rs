@@ -8,6 +8,7 @@
 //! 1. A row is written at the beginning and at the end of a request's work, never per row of a result.
 //! 2. Texts are cut: a query at [`QUERY_BYTES`], a name at [`NAME_BYTES`]; never within a character.
 
+use crate::access::tls::Encrypted;
 use base::SessionId;
 use kernel::region;
 use sql::session::Ended;
@@ -74,6 +75,11 @@ kernel::shared! {
         /// Transactions that ended in this slot, by whatever sessions it has had.
         commits: AtomicU64,
         rollbacks: AtomicU64,
+        /// How the connection is encrypted: bits of the key, 1.3 or not, which cipher; zero for not at all.
+        encrypted: AtomicU64,
+        certificate_bytes: [AtomicU32; 3],
+        /// The client's certificate: whose it is, who signed it, its number.
+        certificate: [[AtomicU64; NAME_BYTES / 8]; 3],
         user: [AtomicU64; NAME_BYTES / 8],
         application: [AtomicU64; NAME_BYTES / 8],
         query: [AtomicU64; QUERY_BYTES / 8],
@@ -104,6 +110,32 @@ fn text(length: &AtomicU32, words: &[AtomicU64]) -> String {
     String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
 
+/// Version and name of every cipher that is there.
+const CIPHERS: [(&str, &str); 9] = [
+    ("TLSv1.3", "TLS_AES_256_GCM_SHA384"),
+    ("TLSv1.3", "TLS_AES_128_GCM_SHA256"),
+    ("TLSv1.3", "TLS_CHACHA20_POLY1305_SHA256"),
+    ("TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+    ("TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256"),
+    ("TLSv1.2", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+    ("TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384"),
+    ("TLSv1.2", "ECDHE-RSA-AES128-GCM-SHA256"),
+    ("TLSv1.2", "ECDHE-RSA-CHACHA20-POLY1305"),
+];
+
+/// How a session's connection is encrypted.
+#[derive(Clone, Debug)]
+pub struct SeenEncryption {
+    /// `TLSv1.3`
+    pub version: &'static str,
+    /// The cipher.
+    pub cipher: &'static str,
+    /// The bits of its key.
+    pub bits: u32,
+    /// The client's certificate: whose it is, who signed it, its number; empty without one.
+    pub certificate: [String; 3],
+}
+
 /// A copy of a row.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -119,6 +151,8 @@ pub struct Seen {
     pub state_change: Option<i64>,
     /// Its user; empty while it logs in.
     pub user: String,
+    /// Its encryption, if it has one.
+    pub encrypted: Option<SeenEncryption>,
     /// `application_name`.
     pub application: String,
     /// Its last query.
@@ -173,6 +207,24 @@ impl Activity {
         });
     }
 
+    /// The session is about to be a role's.
+    pub fn named(&self, session: SessionId, user: &str) {
+        self.write(session, |row| set_text(&row.user_bytes, &row.user, user.as_bytes()));
+    }
+
+    /// How the session's connection is encrypted.
+    pub fn encrypted(&self, session: SessionId, encrypted: Option<&Encrypted>) {
+        self.write(session, |row| {
+            let index = encrypted.and_then(|of| CIPHERS.iter().position(|&known| known == (of.version, of.cipher)));
+            let bits = encrypted.map_or(0, |of| u64::from(of.bits));
+            row.encrypted.store(bits << 8 | index.unwrap_or(0) as u64, Relaxed);
+            let texts = encrypted.map_or([""; 3], Encrypted::certificate);
+            for (at, text) in texts.iter().enumerate() {
+                set_text(&row.certificate_bytes[at], &row.certificate[at], text.as_bytes());
+            }
+        });
+    }
+
     /// A statement begins.
     pub fn query(&self, session: SessionId, text: &[u8], now: i64) {
         self.write(session, |row| {
@@ -221,7 +273,10 @@ impl Activity {
 
     /// The session is over.
     pub fn end(&self, session: SessionId) {
-        self.write(session, |row| set_text(&row.user_bytes, &row.user, b""));
+        self.write(session, |row| {
+            set_text(&row.user_bytes, &row.user, b"");
+            row.encrypted.store(0, Relaxed);
+        });
     }
 
     /// What a session does.
@@ -241,6 +296,13 @@ impl Activity {
     }
 }
 
+fn encryption(row: &Row) -> Option<SeenEncryption> {
+    let word = row.encrypted.load(Relaxed);
+    let (version, cipher) = *CIPHERS.get((word & 0xFF) as usize)?;
+    let certificate = [0, 1, 2].map(|at| text(&row.certificate_bytes[at], &row.certificate[at]));
+    (word != 0).then_some(SeenEncryption { version, cipher, bits: (word >> 8) as u32, certificate })
+}
+
 fn copy(row: &Row) -> Seen {
     let at = |time: &AtomicU64| Some(time.load(Relaxed) as i64).filter(|&time| time != 0);
     let port = row.port.load(Relaxed) as u16;
@@ -253,6 +315,7 @@ fn copy(row: &Row) -> Seen {
         transaction_start: at(&row.transaction_start),
         query_start: at(&row.query_start),
         state_change: at(&row.state_change),
+        encrypted: encryption(row),
         user: text(&row.user_bytes, &row.user),
         application: text(&row.application_bytes, &row.application),
         query: text(&row.query_bytes, &row.query),

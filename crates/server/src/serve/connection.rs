@@ -56,6 +56,7 @@ impl Connection {
         if user != crate::roles::SUPERUSER {
             sql.identify(env);
         }
+        session.shared().set_owner(sql.login_role().0);
         for (name, value) in wishes {
             sql.set_at_start(env, name, value)?;
         }

@@ -21,6 +21,7 @@ mod answers;
 mod connection;
 mod login;
 
+use crate::access::Access;
 use crate::options::Options;
 use crate::roles::Roles;
 use crate::startup;
@@ -34,9 +35,8 @@ use connection::Connection;
 use kernel::clock;
 use kernel::region::arena::ArenaRef;
 use kernel::session::{End, Interrupt, Next, Service, Session};
-use login::{Login, Outcome};
+use login::{Gate, Login, Outcome};
 use protocol::backend;
-use protocol::startup::Negotiation;
 use sql::catalog::Catalogs;
 use sql::session::Environment;
 use storage::Storage;
@@ -46,6 +46,7 @@ use storage::relation::Relations;
 pub struct Database {
     settings: Effective,
     roles: Roles,
+    access: &'static Access,
     settings_file: SettingsFile,
     activity: Activity,
     storage: &'static Storage,
@@ -148,6 +149,10 @@ impl Service for Database {
         self.sql.open(found.new)
     }
 
+    fn reload(&self) {
+        self.access.reload();
+    }
+
     fn stop(&self) {
         if let Err(error) = self.storage.stop() {
             eprintln!("gearbox: the last checkpoint failed, so the next start recovers: {error}");
@@ -162,6 +167,10 @@ impl sql::session::Server for Database {
 
     fn password_verifier(&self, password: &str) -> Result<String> {
         crate::roles::verifier(password)
+    }
+
+    fn reload(&self) -> bool {
+        self.access.reload()
     }
 }
 
@@ -191,9 +200,10 @@ impl Database {
         let relations = Relations::make(storage);
         let mut catalogs = Catalogs::new();
         let activity = Activity::make();
-        views::register(&mut catalogs, activity, storage);
+        let access: &'static Access = Box::leak(Box::new(Access::start(&settings)?));
+        views::register(&mut catalogs, activity, access, storage);
         let sql = sql::session::Database::new(catalogs, clock::wall_us()).with_tables(relations);
-        Ok(Database { settings, roles, settings_file: SettingsFile::make(), activity, storage, relations, sql })
+        Ok(Database { settings, roles, access, settings_file: SettingsFile::make(), activity, storage, relations, sql })
     }
 
     /// The storage: for tests that look at what is left in it.
@@ -227,7 +237,7 @@ impl Database {
 
     fn go_on(&self, session: &mut Session) -> Result<Next> {
         if session.state::<State>().is_none() {
-            let login = in_arena(Login::Begins(Negotiation::default()), session)?;
+            let login = in_arena(Login::begins(), session)?;
             session.set_state(State::Login(login))?;
         }
         // The state is taken out while it is used, so that the session can be used beside it.
@@ -254,7 +264,8 @@ impl Database {
             });
         }
         let env = self.environment(session);
-        match login::go_on(&mut login, session, (&self.roles, self.activity), &env)? {
+        let gate = Gate { access: self.access, roles: &self.roles, activity: self.activity };
+        match login.go_on(session, &gate, &env)? {
             Outcome::Leaves => Ok((Ok(Next::Close), State::Login(login))),
             Outcome::Waits => Ok((Ok(Next::Park), State::Login(login))),
             Outcome::In(wishes) => {

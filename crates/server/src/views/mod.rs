@@ -8,6 +8,9 @@
 //! | `gearbox.spinlocks` | a spinlock, by instance: how often taken, how often contended |
 //! | `pg_stat_activity` | a session, as PostgreSQL shows it |
 //! | `pg_stat_database` | the database, as PostgreSQL shows it: transactions, pages read, deadlocks |
+//! | `pg_stat_ssl` | a session, and how its connection is encrypted |
+//! | `pg_hba_file_rules` | a line of the file that says who gets in |
+//! | `gearbox.failed_logins` | an address and role with wrong passwords, and until when nobody is listened to |
 //! | `gearbox.resources` | memory and slots with an owner: how much there is, how much is used, the most ever |
 //!
 //! Rules
@@ -15,6 +18,7 @@
 //! 2. Times are in microseconds. A session's number is its own, never an operating-system pid.
 //! 3. Counters count from the server's start.
 
+mod access;
 mod activity;
 mod database;
 mod engines;
@@ -23,6 +27,7 @@ mod sessions;
 mod spinlocks;
 mod wait_events;
 
+use crate::access::Access;
 use crate::serve::activity::Activity;
 use sql::catalog::{Catalogs, ViewColumn};
 use sql::types::Oid;
@@ -32,6 +37,7 @@ const BOOL: Oid = Oid(16);
 const INT8: Oid = Oid(20);
 const INT4: Oid = Oid(23);
 const TEXT: Oid = Oid(25);
+const TEXT_ARRAY: Oid = Oid(1009);
 const TIMESTAMPTZ: Oid = Oid(1184);
 
 /// A column of a view.
@@ -40,9 +46,14 @@ const fn column(name: &'static str, ty: Oid) -> ViewColumn {
 }
 
 /// Registers all views. Once, before the first engine runs.
-pub fn register(catalogs: &mut Catalogs, sessions: Activity, storage: &'static Storage) {
+pub fn register(catalogs: &mut Catalogs, sessions: Activity, access: &'static Access, storage: &'static Storage) {
     catalogs.register("pg_catalog", "pg_stat_database", &[], Box::new(database::Provider { sessions, storage }));
     catalogs.register("pg_catalog", "pg_stat_activity", &[], Box::new(activity::Provider(sessions)));
+    catalogs.register("pg_catalog", "pg_stat_ssl", access::SSL_COLUMNS, Box::new(access::Ssl(sessions)));
+    let rules = Box::new(access::Rules(access));
+    catalogs.register("pg_catalog", "pg_hba_file_rules", access::RULES_COLUMNS, rules);
+    let failed = Box::new(access::FailedLogins(access));
+    catalogs.register("gearbox", "failed_logins", access::FAILED_COLUMNS, failed);
     catalogs.register("gearbox", "engines", engines::COLUMNS, Box::new(engines::rows));
     catalogs.register("gearbox", "sessions", sessions::COLUMNS, Box::new(sessions::rows));
     catalogs.register("gearbox", "wait_events", wait_events::COLUMNS, Box::new(wait_events::rows));

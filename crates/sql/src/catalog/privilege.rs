@@ -152,6 +152,47 @@ impl AclItem {
     }
 }
 
+impl AclItem {
+    /// The item that [`AclItem::shown`] has shown; none if a role of it is gone. `number` finds roles by their names.
+    pub fn read(text: &str, number: impl Fn(&str) -> Option<Oid>) -> Option<AclItem> {
+        let (grantee, rest) = quoted_name(text)?;
+        let (letters, grantor) = rest.strip_prefix('=')?.split_once('/')?;
+        let (grantor, _) = quoted_name(grantor)?;
+        let grantee = if grantee.is_empty() { PUBLIC } else { number(&grantee)? };
+        let mut item = AclItem { grantee, grantor: number(&grantor)?, rights: 0, options: 0 };
+        let mut last = 0;
+        for letter in letters.chars() {
+            match PRIVILEGES.iter().find(|known| known.1 == letter) {
+                Some(known) => (last, item.rights) = (known.0, item.rights | known.0),
+                None => item.options |= last,
+            }
+        }
+        Some(item)
+    }
+}
+
+/// The name at the front of an item, and what follows it.
+fn quoted_name(text: &str) -> Option<(String, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find(['=', '/']).unwrap_or(text.len());
+        return Some((text[..end].to_owned(), &text[end..]));
+    };
+    let mut name = String::new();
+    let mut rest = quoted;
+    loop {
+        let end = rest.find('"')?;
+        name.push_str(&rest[..end]);
+        rest = &rest[end + 1..];
+        match rest.strip_prefix('"') {
+            Some(more) => {
+                name.push('"');
+                rest = more;
+            }
+            None => return Some((name, rest)),
+        }
+    }
+}
+
 /// A role's name within an `aclitem`.
 fn quoted(name: &str) -> String {
     let is_plain = name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');

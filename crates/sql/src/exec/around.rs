@@ -77,6 +77,8 @@ pub struct Around<'r> {
     pub database: &'r str,
     /// When the server started.
     pub server_start: i64,
+    /// What only the server can do.
+    pub server: &'r dyn crate::session::Server,
     /// The state of `random()`.
     pub random: Cell<u64>,
     /// Regular expressions that it has used.
@@ -323,6 +325,7 @@ impl Around<'_> {
             | Op::HasDatabasePrivilege
             | Op::HasFunctionPrivilege
             | Op::HasRole => self.of_privileges(op, args)?,
+            Op::AclDefault | Op::MakeAclItem => Datum::Bytes(arena.copy(&self.made_acl(op, args)?)?),
             Op::IsInRecovery | Op::IsPublishable => Datum::Bool(false),
             Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => self.size(op, oid(0))?,
             Op::SizePretty => return text(&pretty_size(args[0].int())),
@@ -379,23 +382,56 @@ impl Around<'_> {
                     _ => kernel::session::Interrupt::Terminate,
                 };
                 let found = u32::try_from(args[0].int()).ok().and_then(kernel::session::find);
-                if found.is_some() && !self.is_superuser()? {
-                    // Whose session it is, is not known here: only a superuser may end one.
-                    let message = match op {
-                        Op::CancelBackend => "must be a superuser to cancel superuser query",
-                        _ => "must be a superuser to terminate superuser process",
-                    };
-                    return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-                }
                 if let Some(slot) = found {
-                    slot.send_interrupt(slot.generation(), interrupt);
+                    let generation = slot.generation();
+                    self.may_signal(op, slot)?;
+                    slot.send_interrupt(generation, interrupt);
                 }
                 Datum::Bool(found.is_some())
+            }
+            Op::ReloadConfiguration => {
+                if !self.is_superuser()? {
+                    let message = "permission denied for function pg_reload_conf";
+                    return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+                }
+                Datum::Bool(self.server.reload())
             }
             Op::BlockingPids => Datum::Bytes(arena.copy(&array::encode_list(Oid::INT4, &[])?)?),
             Op::ServerStartTime | Op::ConfigurationLoadTime => Datum::Int(self.server_start),
             other => return Err(Error::unsupported(format!("the function behind {other:?} is not supported here"))),
         })
+    }
+
+    /// May the current user cancel or end that session? Errors: `42501`.
+    fn may_signal(&self, op: Op, slot: &kernel::session::SessionShared) -> Result<()> {
+        /// `pg_signal_backend`
+        const SIGNAL_BACKEND: Oid = Oid(4200);
+        if self.role == BOOTSTRAP_ROLE {
+            return Ok(());
+        }
+        let catalog = self.catalog.get()?;
+        let definitions = &catalog.definitions;
+        let owner = Oid(slot.owner());
+        let cancels = op == Op::CancelBackend;
+        // What is nobody's may be as important as what a superuser does.
+        if (owner == Oid::NONE || definitions.is_superuser(owner)) && !definitions.is_superuser(self.role) {
+            let message = match cancels {
+                true => "must be a superuser to cancel superuser query",
+                false => "must be a superuser to terminate superuser process",
+            };
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let may = |role| definitions.has_privileges_of(self.role, role);
+        if !may(owner) && !may(SIGNAL_BACKEND) {
+            let message = match cancels {
+                true => "must be a member of the role whose query is being canceled or member of pg_signal_backend",
+                false => {
+                    "must be a member of the role whose process is being terminated or member of pg_signal_backend"
+                }
+            };
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        Ok(())
     }
 
     /// May the current user do everything?

@@ -5,11 +5,13 @@
 
 use super::around::Around;
 use crate::catalog::Catalog;
-use crate::catalog::privilege::{Guard, PRIVILEGES, PUBLIC, Rights, Securable, TEMPORARY};
+use crate::catalog::privilege::{
+    AclItem, CREATE, Guard, PRIVILEGES, PUBLIC, Rights, SELECT, Securable, TEMPORARY, UPDATE, USAGE,
+};
 use crate::catalog::schema::DATABASE;
 use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::types::op::Op;
-use crate::types::{Datum, Oid, function};
+use crate::types::{Datum, Oid, array, function};
 use base::{Error, Result, sqlstate};
 
 /// A privilege that is asked for.
@@ -62,6 +64,71 @@ fn role_of(catalog: &Catalog<'_>, datum: Datum<'_>, or_public: bool) -> Result<O
 }
 
 impl Around<'_> {
+    /// `acldefault` and `makeaclitem`.
+    ///
+    /// Errors: `22023`.
+    pub(super) fn made_acl(&self, op: Op, args: &[Datum<'_>]) -> Result<Vec<u8>> {
+        let catalog = self.catalog.get()?;
+        let definitions = &catalog.definitions;
+        let name = |oid: Oid| definitions.role(oid).map_or_else(|| oid.0.to_string(), |role| role.name.clone());
+        let number = |at: usize| Oid(args[at].int() as u32);
+        if op == Op::MakeAclItem {
+            let wanted = text_of(args[2]);
+            let upper = wanted.to_ascii_uppercase();
+            let known = PRIVILEGES.iter().find(|known| known.2 == upper).map(|known| known.0);
+            let rights = known.or((upper == "TEMP").then_some(TEMPORARY)).ok_or_else(|| {
+                let message = format!("unrecognized privilege type: \"{wanted}\"");
+                Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
+            })?;
+            let options = if args[3].bool() { rights } else { 0 };
+            let item = AclItem { grantee: number(0), grantor: number(1), rights, options };
+            return Ok(item.shown(name).into_bytes());
+        }
+        let owner = number(1);
+        let own = |world: Rights, rights: Rights| {
+            let world = AclItem { grantee: PUBLIC, grantor: owner, rights: world, options: 0 };
+            let items = [world, AclItem { grantee: owner, grantor: owner, rights, options: 0 }];
+            items.into_iter().filter(|item| item.rights != 0).collect()
+        };
+        let kind = args[0].int() as u8;
+        let items: Vec<AclItem> = match kind {
+            b'r' => Securable::Relation.default_acl(owner),
+            b's' => Securable::Sequence.default_acl(owner),
+            b'c' => Vec::new(),
+            b'd' => Securable::Database.default_acl(owner),
+            b'f' => Securable::Routine.default_acl(owner),
+            b'n' => Securable::Schema.default_acl(owner),
+            b'l' | b'T' => own(USAGE, USAGE),
+            b'F' | b'S' => own(0, USAGE),
+            b'L' => own(0, SELECT | UPDATE),
+            b't' => own(0, CREATE),
+            b'p' => return Err(Error::unsupported("privileges on settings are not supported")),
+            other => {
+                let message = format!("unrecognized object type abbreviation: {}", char::from(other));
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, message));
+            }
+        };
+        let shown: Vec<String> = items.iter().map(|item| item.shown(name)).collect();
+        let datums: Vec<Datum<'_>> = shown.iter().map(|text| Datum::text(text)).collect();
+        array::encode_list(Oid::ACLITEM, &datums)
+    }
+
+    /// The rows of `aclexplode`: who has granted, to whom, what, and may that be granted on. A role that is gone has nothing.
+    pub(super) fn exploded(&self, items: &[Datum<'_>]) -> Result<Vec<(Oid, Oid, &'static str, bool)>> {
+        let catalog = self.catalog.get()?;
+        let number = |name: &str| catalog.definitions.role_named(name).map(|role| role.oid);
+        let mut rows = Vec::new();
+        for item in items.iter().filter(|item| !item.is_null()) {
+            let Some(item) = AclItem::read(&text_of(*item), number) else { continue };
+            for (right, _, name) in PRIVILEGES {
+                if item.rights & right != 0 {
+                    rows.push((item.grantor, item.grantee, name, item.options & right != 0));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
     /// Answers a question about privileges.
     ///
     /// Errors: `22023`, `42704`, `42P01` and their like.

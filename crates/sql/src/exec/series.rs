@@ -105,6 +105,7 @@ impl Exec<'_> {
             Op::Unnest | Op::StringToTable | Op::RegexSplitToTable | Op::RegexMatches => {
                 self.elements(op, record.buffer, args)
             }
+            Op::AclExplode => self.acl_rows(record.buffer, args),
             op if set::is_set(op) => self.parts(op, record.buffer, args),
             _ => Err(Error::unsupported("this set-returning function is not supported")),
         }
@@ -124,6 +125,21 @@ impl Exec<'_> {
             }
             rows.push(values.into_iter().take(row.len()))
         })?;
+        Ok(Some(FunctionState::Elements { rows }))
+    }
+
+    /// The rows of `aclexplode`.
+    fn acl_rows(&mut self, buffer: u32, args: &[Value]) -> Result<Option<FunctionState>> {
+        let Some(array) = args.first().filter(|value| !value.is_null()) else { return Ok(None) };
+        let array = self.memory.datum(*array).bytes().to_vec();
+        let exploded = self.around.exploded(&Array::decode(&array)?.elements()?)?;
+        self.memory.buffers[buffer as usize].clear();
+        let mut rows = Rows::new(4);
+        for (grantor, grantee, name, is_grantable) in exploded {
+            let name = self.memory.to_buffer(buffer, Datum::text(name))?;
+            let row = [Value::Int(grantor.0.into()), Value::Int(grantee.0.into()), name, Value::Bool(is_grantable)];
+            rows.push(row.into_iter())?;
+        }
         Ok(Some(FunctionState::Elements { rows }))
     }
 

@@ -623,8 +623,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             "sequence" => ObjectKind::Sequence,
             "role" | "user" | "group" => return self.drop_role(),
             "trigger" => return self.drop_trigger(),
+            "owned" => return self.drop_owned(),
             "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule"
-            | "cast" | "collation" | "owned" | "conversion" | "event" | "foreign" | "language" | "policy"
+            | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy"
             | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
             | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());

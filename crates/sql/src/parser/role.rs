@@ -127,6 +127,13 @@ pub enum OwnerStatement<'a> {
         /// Who gets them.
         to: RoleName<'a>,
     },
+    /// `DROP OWNED`
+    Drop {
+        /// Whose objects.
+        roles: &'a [RoleName<'a>],
+        /// `CASCADE`
+        cascade: bool,
+    },
 }
 
 fn reserved(name: &str) -> Error {
@@ -189,6 +196,18 @@ impl<'t, 'a> Parser<'t, 'a> {
         let if_exists = self.eat_all([kw!("if"), kw!("exists")])?;
         let names = self.role_names()?;
         Ok(Utility::Role(self.bump.alloc(RoleStatement::Drop { names, if_exists })))
+    }
+
+    /// `DROP OWNED`, after `DROP`.
+    pub(super) fn drop_owned(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        self.expect(kw!("by"))?;
+        let roles = self.role_names()?;
+        let cascade = self.eat(kw!("cascade"))?;
+        if !cascade {
+            self.eat(kw!("restrict"))?;
+        }
+        Ok(Utility::Owner(self.bump.alloc(OwnerStatement::Drop { roles, cascade })))
     }
 
     /// `REASSIGN OWNED`

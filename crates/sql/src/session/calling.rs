@@ -181,6 +181,7 @@ impl<A: Allocator + Copy> Session<A> {
             role,
             database: cluster::DATABASE_NAME,
             server_start: env.database.started_at,
+            server: env.server,
             random: Cell::new(random),
             expressions: Default::default(),
             relations: env.relations(),

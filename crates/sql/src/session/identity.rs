@@ -132,6 +132,11 @@ impl<A: Allocator + Copy> Session<A> {
         self.path_number += 1;
     }
 
+    /// The role that has logged in; none if it is gone.
+    pub fn login_role(&self) -> Oid {
+        self.identity.login
+    }
+
     fn look_up(&mut self, definitions: &Definitions) -> Result<()> {
         let number = |name: &str| definitions.role_named(name).map_or(Oid::NONE, |role| role.oid);
         let login_name = std::str::from_utf8(&self.identity.login_name).unwrap_or_default();

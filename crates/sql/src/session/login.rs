@@ -2,7 +2,7 @@
 
 use super::Environment;
 use crate::catalog::privilege::CONNECT;
-use crate::catalog::role::RoleFlag;
+use crate::catalog::role::{RoleFlag, is_member};
 use base::Result;
 
 /// A role that somebody wants to log in as.
@@ -23,6 +23,18 @@ pub struct LoginRole {
 }
 
 impl Environment<'_> {
+    /// Is one role the other, or a member of it? A superuser is nobody's member by that alone.
+    ///
+    /// Errors: those of reading the catalog. This may wait.
+    pub fn is_member(&self, name: &str, group: &str) -> Result<bool> {
+        let (Some(relations), Some(shared)) = (self.relations(), &self.database.shared) else { return Ok(false) };
+        let definitions = shared.definitions(relations)?;
+        let (Some(role), Some(group)) = (definitions.role_named(name), definitions.role_named(group)) else {
+            return Ok(false);
+        };
+        Ok(is_member(role.oid, group.oid, |oid| definitions.role(oid).map(|role| &**role)))
+    }
+
     /// The role of that name, as it is committed; none if there is none.
     ///
     /// Errors: those of reading the catalog. This may wait.

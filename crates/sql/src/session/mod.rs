@@ -222,6 +222,9 @@ pub trait Server {
 
     /// What is kept in place of a role's password; a text that is a verifier already is kept as it is.
     fn password_verifier(&self, password: &str) -> Result<String>;
+
+    /// Reads the files again that say who gets in; false if one is wrong.
+    fn reload(&self) -> bool;
 }
 
 /// A server that cannot do anything: for tools and tests.
@@ -234,6 +237,10 @@ impl Server for NoServer {
 
     fn password_verifier(&self, _: &str) -> Result<String> {
         Err(Error::unsupported("passwords are not supported here"))
+    }
+
+    fn reload(&self) -> bool {
+        false
     }
 }
 

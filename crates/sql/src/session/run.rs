@@ -560,6 +560,7 @@ impl<A: Allocator + Copy> Session<A> {
             role: self.identity.current,
             database: cluster::DATABASE_NAME,
             server_start: env.database.started_at,
+            server: env.server,
             random: Cell::new(self.random),
             expressions: Default::default(),
             relations: env.relations(),

@@ -172,7 +172,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Refuses to drop a function that a column's default or a view calls.
-    fn check_unused(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
+    pub(super) fn check_unused(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
         let definitions = self.definitions(env, &self.work)?;
         let calls = |table: &&Arc<TableDef>| table.view.as_ref().is_some_and(|view| view.calls(routine.oid));
         let fires = definitions.tables().find_map(|table| {

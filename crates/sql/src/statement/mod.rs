@@ -122,7 +122,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.create_schema(env, *name, owner.as_ref(), *if_not_exists, out)
             }
             Utility::Grant(grant) => self.grant_statement(env, grant, out),
-            Utility::Owner(statement) => self.owner_statement(env, statement),
+            Utility::Owner(statement) => self.owner_statement(env, statement, out),
             Utility::Drop { kind, paths, if_exists, cascade } => {
                 self.drop_objects(env, *kind, paths, (*if_exists, *cascade), out)
             }

@@ -8,6 +8,7 @@ use super::constraint::Draft;
 use super::define::Change;
 use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image};
 use crate::catalog::definition::TableDef;
+use crate::catalog::grant::Ledger;
 use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, change_owner};
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, SchemaDef};
@@ -15,7 +16,7 @@ use crate::catalog::store::Definitions;
 use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::parser::ast::{Name, RoutineKind};
 use crate::parser::role::{OwnerStatement, RoleName};
-use crate::session::{Environment, Session, Tag};
+use crate::session::{Environment, Output, Session, Tag};
 use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
@@ -274,10 +275,11 @@ impl<A: Allocator + Copy> Session<A> {
         self.define(env, &changes)
     }
 
-    pub(super) fn owner_statement(
+    pub(super) fn owner_statement<O: Output>(
         &mut self,
         env: &Environment<'_>,
         statement: &OwnerStatement<'_>,
+        out: &mut O,
     ) -> Result<Option<Tag>> {
         match statement {
             OwnerStatement::Schema { schema, owner } => self.give_schema(env, *schema, owner),
@@ -295,6 +297,25 @@ impl<A: Allocator + Copy> Session<A> {
                     self.give_routine(env, &found, new)?;
                 }
                 Ok(Some(Tag::Words(tag)))
+            }
+            OwnerStatement::Drop { roles, cascade } => {
+                self.check_writes(env, "DROP OWNED")?;
+                let definitions = self.definitions(env, &self.work)?;
+                let roles = roles.iter().map(|name| self.role_of(&definitions, name)).collect::<Result<Vec<Oid>>>()?;
+                if !roles.iter().all(|role| definitions.has_privileges_of(self.role(), *role)) {
+                    let message = "permission denied to drop objects";
+                    return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+                }
+                if let Some(fixed) = roles.iter().find(|role| **role == schema::BOOTSTRAP_ROLE) {
+                    let message = format!(
+                        "cannot drop objects owned by role {} because they are required by the database system",
+                        definitions.role_name(*fixed)
+                    );
+                    return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+                }
+                self.revoke_all(env, &definitions, &roles)?;
+                self.drop_owned(env, &definitions, &roles, *cascade, out)?;
+                Ok(Some(Tag::Words("DROP OWNED")))
             }
             OwnerStatement::Reassign { from, to } => {
                 self.check_writes(env, "REASSIGN OWNED")?;
@@ -321,6 +342,71 @@ impl<A: Allocator + Copy> Session<A> {
                 Ok(Some(Tag::Words("REASSIGN OWNED")))
             }
         }
+    }
+
+    /// Takes from some roles what was granted to them, on whatever is not theirs; and what they have granted on.
+    fn revoke_all(&mut self, env: &Environment<'_>, definitions: &Definitions, roles: &[Oid]) -> Result<()> {
+        let schemas = self.catalog(env)?.schemas();
+        let guards = (definitions.tables().map(|table| Guard::relation(table)))
+            .chain(definitions.routines().map(|routine| Guard::routine(routine)))
+            .chain(schemas.iter().map(|(oid, _)| definitions.schema_guard(*oid)))
+            .chain([definitions.database_guard()]);
+        let mut changes = Vec::new();
+        for guard in guards.filter(|guard| !roles.contains(&guard.owner)) {
+            let Some(known) = definitions.acl(guard.oid).filter(|acl| roles.iter().any(|role| acl.mentions(*role)))
+            else {
+                continue;
+            };
+            let mut acl = ObjectAcl::clone(known);
+            let mut failed = None;
+            acl.each(|items| {
+                let mut ledger = Ledger { definitions, owner: guard.owner, items: std::mem::take(items) };
+                let own: Vec<_> = ledger.items.iter().copied().filter(|item| roles.contains(&item.grantee)).collect();
+                for item in own {
+                    failed = failed.take().or(ledger.revoke(item, true).err());
+                }
+                *items = ledger.items;
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            changes.push(Change { class: ObjectClass::Privileges, oid: guard.oid, image: Some(acl_image(&acl)) });
+        }
+        self.define(env, &changes)
+    }
+
+    /// Drops what some roles own.
+    fn drop_owned<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        definitions: &Definitions,
+        roles: &[Oid],
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let owned: Vec<Oid> =
+            definitions.tables().filter(|table| roles.contains(&table.owner)).map(|table| table.oid).collect();
+        let mut tables = Vec::with_capacity(owned.len());
+        for oid in owned {
+            self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
+            tables.extend(self.lock_definition(env, oid)?);
+        }
+        if !tables.is_empty() {
+            self.drop_all(env, &tables, cascade, out)?;
+        }
+        for routine in definitions.routines().filter(|routine| roles.contains(&routine.owner)) {
+            self.lock_name(env, routine.schema, &format!("procedure {}", routine.name))?;
+            self.check_unused(env, routine)?;
+            let gone = [ObjectClass::Routine, ObjectClass::Privileges];
+            self.define(env, &gone.map(|class| Change { class, oid: routine.oid, image: None }))?;
+        }
+        for (oid, name) in self.catalog(env)?.schemas() {
+            if roles.contains(&definitions.schema_owner(oid)) {
+                self.lock_name(env, Oid::NONE, &name)?;
+                self.drop_schema(env, oid, &name, cascade, out)?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives everything that some roles own to another.

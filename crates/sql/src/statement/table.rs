@@ -538,52 +538,65 @@ impl<A: Allocator + Copy> Session<A> {
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
             }
             self.must_own_schema(env, oid, name)?;
-            let inside: Vec<Oid> = {
-                let definitions = self.definitions(env, &self.work)?;
-                definitions.tables().filter(|table| table.schema == oid).map(|table| table.oid).collect()
-            };
-            let routines: Vec<_> = {
-                let definitions = self.definitions(env, &self.work)?;
-                definitions.routines().filter(|routine| routine.schema == oid).cloned().collect()
-            };
-            if let Some(first) = routines.first()
-                && !cascade
-            {
+            self.drop_schema(env, oid, name, cascade, out)?;
+        }
+        Ok(())
+    }
+
+    /// Drops a schema, and what is in it, if that is wanted.
+    pub(super) fn drop_schema<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        oid: Oid,
+        name: &str,
+        cascade: bool,
+        out: &mut O,
+    ) -> Result<()> {
+        let inside: Vec<Oid> = {
+            let definitions = self.definitions(env, &self.work)?;
+            definitions.tables().filter(|table| table.schema == oid).map(|table| table.oid).collect()
+        };
+        let routines: Vec<_> = {
+            let definitions = self.definitions(env, &self.work)?;
+            definitions.routines().filter(|routine| routine.schema == oid).cloned().collect()
+        };
+        if let Some(first) = routines.first()
+            && !cascade
+        {
+            let message = format!("cannot drop schema {name} because other objects depend on it");
+            return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .detail(format!("function {name}.{} depends on schema {name}", first.shown()))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        for routine in routines {
+            let gone = [ObjectClass::Routine, ObjectClass::Privileges];
+            self.define(env, &gone.map(|class| Change { class, oid: routine.oid, image: None }))?;
+        }
+        let mut tables = Vec::with_capacity(inside.len());
+        for table in inside {
+            self.lock_relation(env, table.0, LockMode::AccessExclusive, true)?;
+            tables.extend(self.lock_definition(env, table)?);
+        }
+        if let [first, ..] = tables.as_slice() {
+            if !cascade {
                 let message = format!("cannot drop schema {name} because other objects depend on it");
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                    .detail(format!("function {name}.{} depends on schema {name}", first.shown()))
+                    .detail(format!("{} {name}.{} depends on schema {name}", first.word(), first.name))
                     .hint("Use DROP ... CASCADE to drop the dependent objects too."));
             }
-            for routine in routines {
-                let gone = [ObjectClass::Routine, ObjectClass::Privileges];
-                self.define(env, &gone.map(|class| Change { class, oid: routine.oid, image: None }))?;
-            }
-            let mut tables = Vec::with_capacity(inside.len());
-            for table in inside {
-                self.lock_relation(env, table.0, LockMode::AccessExclusive, true)?;
-                tables.extend(self.lock_definition(env, table)?);
-            }
-            if let [first, ..] = tables.as_slice() {
-                if !cascade {
-                    let message = format!("cannot drop schema {name} because other objects depend on it");
-                    return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                        .detail(format!("{} {name}.{} depends on schema {name}", first.word(), first.name))
-                        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-                }
-                let message = match tables.as_slice() {
-                    [one] => format!("drop cascades to {} {name}.{}", one.word(), one.name),
-                    many => format!("drop cascades to {} other objects", many.len()),
-                };
-                out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
-                self.drop_all(env, &tables, true, out)?;
-            }
-            let gone = [ObjectClass::Schema, ObjectClass::Comment, ObjectClass::Privileges].map(|class| Change {
-                class,
-                oid,
-                image: None,
-            });
-            self.define(env, &gone)?;
+            let message = match tables.as_slice() {
+                [one] => format!("drop cascades to {} {name}.{}", one.word(), one.name),
+                many => format!("drop cascades to {} other objects", many.len()),
+            };
+            out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
+            self.drop_all(env, &tables, true, out)?;
         }
+        let gone = [ObjectClass::Schema, ObjectClass::Comment, ObjectClass::Privileges].map(|class| Change {
+            class,
+            oid,
+            image: None,
+        });
+        self.define(env, &gone)?;
         Ok(())
     }
 }

@@ -74,6 +74,9 @@ pub fn by_oid(oid: Oid) -> Option<&'static Function> {
 /// its alias otherwise.
 pub fn columns(op: Op) -> &'static [(&'static str, Oid)] {
     match op {
+        Op::AclExplode => {
+            &[("grantor", Oid::OID), ("grantee", Oid::OID), ("privilege_type", Oid::TEXT), ("is_grantable", Oid::BOOL)]
+        }
         Op::JsonArrayElements => &[("value", Oid::JSON)],
         Op::JsonbArrayElements => &[("value", Oid::JSONB)],
         Op::JsonArrayElementsText | Op::JsonbArrayElementsText => &[("value", Oid::TEXT)],
@@ -118,6 +121,8 @@ functions! {
     1397 "abs" [INT4] INT4 Int4Abs Strict Immutable;
     1398 "abs" [INT2] INT2 Int2Abs Strict Immutable;
     1705 "abs" [NUMERIC] NUMERIC NumericAbs Strict Immutable;
+    3943 "acldefault" [CHAR OID] ACLITEM_ARRAY AclDefault Strict Stable;
+    1689 "aclexplode" [ACLITEM_ARRAY] RECORD AclExplode Strict Stable Set;
     1601 "acos" [FLOAT8] FLOAT8 FloatAcos Strict Immutable;
     2732 "acosd" [FLOAT8] FLOAT8 FloatAcosd Strict Immutable;
     2466 "acosh" [FLOAT8] FLOAT8 FloatAcosh Strict Immutable;
@@ -665,6 +670,7 @@ functions! {
     3461 "make_timestamp" [INT4 INT4 INT4 INT4 INT4 FLOAT8] TIMESTAMP MakeTimestamp Strict Immutable;
     3462 "make_timestamptz" [INT4 INT4 INT4 INT4 INT4 FLOAT8] TIMESTAMPTZ MakeTimestamptz Strict Stable;
     3463 "make_timestamptz" [INT4 INT4 INT4 INT4 INT4 FLOAT8 TEXT] TIMESTAMPTZ MakeTimestamptzIn Strict Stable;
+    1365 "makeaclitem" [OID OID TEXT BOOL] ACLITEM MakeAclItem Strict Stable;
     2311 "md5" [TEXT] TEXT Md5 Strict Immutable;
     2321 "md5" [BYTEA] TEXT Md5 Strict Immutable;
     5042 "min_scale" [NUMERIC] INT4 NumericMinScale Strict Immutable;
@@ -816,6 +822,7 @@ functions! {
     6121 "pg_relation_is_publishable" [REGCLASS] BOOL IsPublishable Strict Stable;
     2325 "pg_relation_size" [REGCLASS] INT8 RelationSize Strict Volatile;
     2332 "pg_relation_size" [REGCLASS TEXT] INT8 RelationSize Strict Volatile;
+    2621 "pg_reload_conf" [] BOOL ReloadConfiguration Strict Volatile;
     4032 "pg_sequence_last_value" [REGCLASS] INT8 SequenceLast Strict Volatile;
     2288 "pg_size_pretty" [INT8] TEXT SizePretty Strict Immutable;
     2626 "pg_sleep" [FLOAT8] VOID Sleep Strict Volatile;

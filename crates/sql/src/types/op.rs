@@ -230,15 +230,15 @@ ops! {
             AdvisoryUnlock AdvisoryUnlockShared AdvisoryUnlockAll Notify NotificationQueueUsage
             FunctionArguments FunctionIdentity FunctionResult FunctionDefinition FunctionBody
             NextValue CurrentValue LastValue SetValue SerialSequence SequenceLast SequencePart
-            CancelBackend TerminateBackend BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
+            CancelBackend TerminateBackend ReloadConfiguration BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition
             HasTablePrivilege HasSequencePrivilege HasColumnPrivilege HasAnyColumnPrivilege HasSchemaPrivilege
-            HasDatabasePrivilege HasFunctionPrivilege HasRole;
+            HasDatabasePrivilege HasFunctionPrivilege HasRole AclDefault MakeAclItem;
         "A call of a function of a user: its number and its name stand before its arguments."
             Routine;
         "The caller's: a function that returns a set."
             Unnest GenerateSeries GenerateNumericSeries GenerateTimestampSeries GenerateTimestamptzSeries
-            GenerateSubscripts ListeningChannels StringToTable RegexSplitToTable RegexMatches PartitionAncestors
+            GenerateSubscripts ListeningChannels StringToTable RegexSplitToTable RegexMatches PartitionAncestors AclExplode
             JsonArrayElements JsonArrayElementsText JsonEach JsonEachText
             JsonObjectKeys JsonbArrayElements JsonbArrayElementsText JsonbEach JsonbEachText JsonbObjectKeys;
     }

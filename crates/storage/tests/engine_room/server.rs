@@ -92,6 +92,8 @@ pub fn serve_if_asked() -> Option<i32> {
         keepalive: Default::default(),
         data_dir: words[7].into(),
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, number(6) as u16))],
+        sockets: Vec::new(),
+        socket_mode: 0,
     };
     let storage = storage::Config {
         shared_buffers: number(3),

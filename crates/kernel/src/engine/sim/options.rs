@@ -92,6 +92,8 @@ impl Options {
             keepalive: Default::default(),
             data_dir: std::path::PathBuf::new(),
             listen: Vec::new(),
+            sockets: Vec::new(),
+            socket_mode: 0,
         }
     }
 }

@@ -45,7 +45,7 @@ fn the_rfc_s_example() {
 fn the_state_is_small_plain_bytes() {
     fn parks<T: Copy + Send + Sync + 'static>() {}
     parks::<Exchange>();
-    assert!(size_of::<Exchange>() <= 704, "{}", size_of::<Exchange>());
+    assert!(size_of::<Exchange>() <= 768, "{}", size_of::<Exchange>());
     assert!(!format!("{:?}", rfc_exchange()).contains("rOpr"));
 }
 
@@ -227,4 +227,58 @@ fn a_doomed_verifier_refuses_even_the_right_proof() {
     exchange.begin(RFC_CLIENT_FIRST.as_bytes(), RFC_SERVER_NONCE.as_bytes()).unwrap();
     let error = exchange.finish(RFC_CLIENT_FINAL.as_bytes(), "user").unwrap_err();
     assert_eq!(error.sqlstate(), sqlstate::INVALID_PASSWORD);
+}
+
+/// The proof of somebody who has the password, for an exchange that was begun so.
+fn proven(first: &str, server_first: &str, header: &[u8]) -> String {
+    let salted = {
+        let salt = BASE64.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
+        let mut key: Key = [0; 32];
+        pbkdf2::pbkdf2_hmac::<sha2::Sha256>(b"pencil", &salt, 4096, &mut key);
+        key
+    };
+    let client_key = hmac(&salted, &[b"Client Key"]);
+    let nonce = server_first.strip_prefix("r=").unwrap().split(',').next().unwrap();
+    let last = format!("c={},r={nonce}", BASE64.encode(header));
+    let signature =
+        hmac(&sha256(&client_key), &[first.as_bytes(), b",", server_first.as_bytes(), b",", last.as_bytes()]);
+    let proof: Vec<u8> = client_key.iter().zip(signature).map(|(key, sign)| key ^ sign).collect();
+    format!("{last},p={}", BASE64.encode(proof))
+}
+
+#[test]
+fn over_tls_the_exchange_is_bound_to_the_certificate() {
+    let end_point = [7; 32];
+    for (seen, passes) in [([7; 32], true), ([8; 32], false)] {
+        let mut exchange = Exchange::bound(&rfc_verifier(), &end_point);
+        let mut out = Vec::new();
+        let body = initial(MECHANISM_PLUS, b"p=tls-server-end-point,,n=,r=abc");
+        exchange.answer(&body, &[0; 18], "user", &mut out).unwrap();
+        let server_first = String::from_utf8(out[9..].to_vec()).unwrap();
+        let header = [BOUND_HEADER, &seen].concat();
+        let last = proven("n=,r=abc", &server_first, &header);
+        match exchange.answer(last.as_bytes(), &[0; 18], "user", &mut out) {
+            Ok(progress) => assert!(passes && progress == Progress::Authenticated),
+            Err(error) => assert!(!passes && error.message() == "SCRAM channel binding check failed"),
+        }
+    }
+}
+
+#[test]
+fn binding_is_not_to_be_talked_out_of() {
+    let cases: &[(&str, &[u8], &str)] = &[
+        (MECHANISM, b"y,,n=,r=abc", "SCRAM channel binding negotiation error"),
+        (MECHANISM, b"p=tls-server-end-point,,n=,r=abc", "malformed SCRAM message"),
+        (MECHANISM_PLUS, b"n,,n=,r=abc", "malformed SCRAM message"),
+        (MECHANISM_PLUS, b"y,,n=,r=abc", "malformed SCRAM message"),
+        (MECHANISM_PLUS, b"p=tls-unique,,n=,r=abc", "unsupported SCRAM channel-binding type \"tls-unique\""),
+    ];
+    for (mechanism, first, message) in cases {
+        let mut exchange = Exchange::bound(&rfc_verifier(), &[7; 32]);
+        let error = exchange.answer(&initial(mechanism, first), &[0; 18], "user", &mut Vec::new()).unwrap_err();
+        assert_eq!(error.message(), *message);
+    }
+    // A client that cannot bind goes on.
+    let mut exchange = Exchange::bound(&rfc_verifier(), &[7; 32]);
+    exchange.answer(&initial(MECHANISM, b"n,,n=,r=abc"), &[0; 18], "user", &mut Vec::new()).unwrap();
 }

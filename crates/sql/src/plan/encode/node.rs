@@ -387,7 +387,8 @@ impl Encoder<'_> {
                 record.op = call.op as u32;
                 record.count = call.arguments.len() as u32;
                 record.arguments = self.values(&call.arguments)?;
-                if is_users {
+                // Two have their own fields; more are a list.
+                if is_users || width > 2 {
                     let registers: Result<Vec<u32>> =
                         (0..width).map(|column| self.maybe_register(relation, column, &read)).collect();
                     record.outputs = self.plan.list(&registers?).0;
