@@ -6,6 +6,7 @@
 //! | `tidy` | the rules that a compiler does not know ([`tidy`]) |
 //! | `gen [--check]` | writes the files that are made from tables and records ([`gen`]) |
 //! | `e2e [NAME…]` | client programs against a server, in each of the six models ([`e2e`]) |
+//! | `clients [NAME…]` | programs of many languages' drivers, psql's commands and dumps, here and on PostgreSQL ([`drivers`]) |
 //! | `matrix [NAME…]` | the same in every combination of model, wait primitive and I/O method |
 //! | `torture` | the same in combinations drawn at random, for as long as asked |
 //! | `torture deaths` | hosts of a loaded server are killed at random instants, as many as asked ([`deaths`]) |
@@ -29,6 +30,7 @@ mod check;
 mod clients;
 mod deaths;
 mod differential;
+mod drivers;
 mod e2e;
 mod fuzz;
 mod r#gen;
@@ -60,7 +62,9 @@ usage: cargo xtask COMMAND
   tidy                the source rules alone
   gen [--check]       write the generated files, or say which are out of date
   e2e [NAME...]       client programs against the server in the six models   [--model ENGINE/SESSIONS]
-  matrix [NAME...]    the same under every wait primitive and I/O method     [--model ENGINE/SESSIONS]
+  clients [NAME...]   drivers of many languages, psql's commands, dumps in two models  [--all] [--quick] [--model ENGINE/SESSIONS]
+                      or on a running PostgreSQL                             [--postgres PORT] [--record]
+  matrix [NAME...]    the same as e2e under every wait primitive and I/O method     [--model ENGINE/SESSIONS]
   torture             the same, drawn at random                              [--minutes N] [--seed N]
   torture deaths      SIGKILLs of random hosts under load                    [--kills N] [--model LIST] [--background] [--everything] [--spread]
   torture power       power cuts, in all models and I/O methods              [--cuts N] [--seed N]
@@ -87,6 +91,7 @@ fn main() -> ExitCode {
         "tidy" => args.done().and_then(|()| tidy::run(&tree::root())),
         "gen" => r#gen::run(args),
         "e2e" => e2e::run(args, e2e::Tier::Check),
+        "clients" => drivers::run(args),
         "matrix" => e2e::run(args, e2e::Tier::Matrix),
         "torture" if args.flag("deaths") => deaths::run(args),
         "torture" if args.flag("power") => power::run(args),

@@ -62,7 +62,7 @@ pub use origin::Origin;
 pub use parse::{find, flatten, invalid_value, lookup, parse, parse_bool, parse_over, show, show_bare};
 pub use setting::{Category, Context, Flags, Kind, Setting};
 pub use table::{COUNT, SettingId, TABLE};
-pub use text::{ListenPoint, TextRule, offset_zone, quoted_identifier, split_identifiers};
+pub use text::{ListenPoint, TextRule, WORDS_IN_QUOTES, offset_zone, quoted_identifier, split_identifiers};
 pub use unit::Unit;
 pub use value::{NUMBERS, SESSION_NUMBERS, SESSION_TEXTS, SettingSet, Slot, TEXTS, Value, ValueRef};
 

@@ -17,6 +17,23 @@ use crate::types::op::Op;
 use crate::types::{Datum, EvalCtx, Kind, Oid, Type, eval, io, table};
 use base::{Error, Result, sqlstate};
 
+/// An element of an array; a byte of a name, counted from zero.
+pub(super) fn element(name: Expr, index: Expr, element: Oid) -> Expr {
+    if name.ty.oid != Oid::NAME {
+        let ty = Type { oid: element, typmod: name.ty.typmod };
+        return Expr { kind: ExprKind::Subscript(Box::new(name), Box::new(index)), ty };
+    }
+    let call = Call {
+        op: Op::NameByte,
+        strict: true,
+        volatility: Volatility::Immutable,
+        arguments: vec![name, index],
+        name: "name_subscript",
+        operator: false,
+    };
+    Expr { kind: ExprKind::Call(Box::new(call)), ty: Type::plain(Oid::CHAR) }
+}
+
 impl Binder<'_> {
     /// Casts an expression to a type and its modifier. Errors: `42846` when there is no such cast in the context.
     pub(super) fn coerce(&mut self, expr: Expr, target: Type, context: Context, at: u32) -> Result<Expr> {

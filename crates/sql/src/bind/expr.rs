@@ -284,10 +284,9 @@ impl Binder<'_> {
                     return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).at(self.position(at)));
                 };
                 let index = self.coerce(index, Type::plain(Oid::INT4), Context::Assignment, index_at)?;
-                let ty = Type { oid: element, typmod: operand.ty.typmod };
-                Expr { kind: ExprKind::Subscript(Box::new(operand), Box::new(index)), ty }
+                super::coerce::element(operand, index, element)
             }
-            Ast::Field(..) => return Err(self.unsupported("a field of a composite value", at)),
+            Ast::Field(operand, field) => self.field_of(operand, field, scope, at)?,
             Ast::Collate(operand, path) => {
                 let operand = self.expr(operand, scope, clause)?;
                 if !table::is_collatable(operand.ty.oid) {
@@ -542,6 +541,7 @@ impl Binder<'_> {
         for argument in call.arguments {
             arguments.push(self.expr(&argument.value, scope, inner)?);
         }
+        arguments.retain(|argument| !super::fields::is_no_argument(argument));
         if let Some(found) = self.routine_called(call, &arguments, at)? {
             return self.routine_call(call, found, arguments, clause, at);
         }
@@ -553,7 +553,7 @@ impl Binder<'_> {
             arguments = self.by_name(call, last.text, arguments, at)?;
         }
         let types: Vec<Oid> = arguments.iter().map(|argument| argument.ty.oid).collect();
-        let in_catalog = before.last().is_none_or(|schema| schema.text == "pg_catalog");
+        let in_catalog = before.last().is_none_or(|schema| super::fields::has_function(schema.text, last.text));
         let known =
             in_catalog && (before.is_empty() || !crate::types::function::by_name(last.text).is_empty() || is_known);
         let callable = match known {

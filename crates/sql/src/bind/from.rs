@@ -17,6 +17,15 @@ use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
 
+/// The type of a column of what a function gives, which may be that of the elements of its argument.
+fn element_if(oid: Oid, call: &Expr) -> Oid {
+    let argument = match &call.kind {
+        ExprKind::Call(call) if oid == Oid::ANYELEMENT => call.arguments.first(),
+        _ => None,
+    };
+    argument.and_then(|argument| crate::types::table::element_of(argument.ty.oid)).unwrap_or(oid)
+}
+
 impl Binder<'_> {
     /// Binds the items of a `FROM`.
     pub(super) fn from(
@@ -46,8 +55,10 @@ impl Binder<'_> {
             TableRef::Subquery { query, lateral, alias, at } => {
                 let around = Scope { namespace: before, parent };
                 let grouping = self.grouping.take();
+                self.is_read = true;
                 let query = self.query(query, if *lateral { Some(&around) } else { parent }, true);
                 self.grouping = grouping;
+                self.is_read = false;
                 let query = query?;
                 let Some(alias) = alias else {
                     return Err(Error::statement(sqlstate::SYNTAX_ERROR, "subquery in FROM must have an alias")
@@ -55,6 +66,11 @@ impl Binder<'_> {
                         .at(self.position(*at)));
                 };
                 let relation = query.output;
+                let columns = &self.bound.relations[relation as usize].columns;
+                if !alias.columns.is_empty() && super::fields::has_fields(columns.iter().map(|known| known.0.as_str()))
+                {
+                    return Err(self.unsupported("a row as a value", *at));
+                }
                 self.rename(relation, alias)?;
                 self.bound.relations[relation as usize].source = Source::Query(Box::new(query));
                 Ok((From::Relation(relation), self.offers(relation, None)))
@@ -243,7 +259,7 @@ impl Binder<'_> {
             _ => &[],
         };
         let mut columns: Vec<(String, Type)> =
-            named.iter().map(|(name, oid)| ((*name).to_owned(), Type::plain(*oid))).collect();
+            named.iter().map(|(name, oid)| ((*name).to_owned(), Type::plain(element_if(*oid, &bound)))).collect();
         if let ExprKind::Call(call) = &bound.kind
             && call.op == Op::Routine
         {

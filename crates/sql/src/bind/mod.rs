@@ -26,6 +26,7 @@
 pub mod access;
 pub mod coerce;
 pub mod expr;
+mod fields;
 pub mod from;
 mod generated;
 pub mod grouping;
@@ -42,7 +43,7 @@ mod row;
 pub mod same;
 pub mod scope;
 pub mod tree;
-mod updatable;
+pub mod updatable;
 pub mod variable;
 pub mod view;
 pub mod walk;
@@ -99,6 +100,8 @@ pub struct Binder<'b> {
     within: Vec<Oid>,
     /// … and how high their queries are together.
     height: u32,
+    /// The next select list is a subquery's in `FROM`: others name what it selects.
+    is_read: bool,
 }
 
 /// A common table that can be named.
@@ -168,6 +171,7 @@ impl<'b> Binder<'b> {
             views: Vec::new(),
             within: Vec::new(),
             height: 0,
+            is_read: false,
         }
     }
 

@@ -298,9 +298,15 @@ impl Binder<'_> {
             })
             .collect();
         let known = &self.bound.relations[named_as as usize];
+        let schema = match &known.source {
+            Source::Table(table) if name.is_none() && table.name == known.name => {
+                self.catalog.schema_name(table.schema)
+            }
+            _ => None,
+        };
         let item = Item {
             name: name.unwrap_or(&known.name).to_owned(),
-            schema: None,
+            schema,
             columns: columns.clone(),
             relation: Some(relation),
             is_table: true,

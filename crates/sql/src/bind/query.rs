@@ -6,6 +6,7 @@
 
 use super::Binder;
 use super::expr::Clause;
+use super::fields::PLACE;
 use super::grouping::{Collected, Rewriting};
 use super::scope::{Namespace, Scope};
 use super::tree::{
@@ -344,13 +345,20 @@ impl Binder<'_> {
 
     // ---- SELECT
 
-    fn select(
+    pub(super) fn select(
         &mut self,
         query: &ast::Query<'_>,
         select: &ast::Select<'_>,
         parent: Option<&Scope<'_>>,
         resolve: bool,
     ) -> Result<Query> {
+        let is_read = std::mem::take(&mut self.is_read);
+        if let Some(query) = self.select_fields(query, select, parent, resolve, is_read)? {
+            return Ok(query);
+        }
+        if let Some(query) = self.select_sets(query, select, parent, resolve)? {
+            return Ok(query);
+        }
         if let Some((at, name)) = lone_set(select) {
             return self.select_from_set(query, select, (at, name), parent, resolve);
         }
@@ -511,8 +519,10 @@ impl Binder<'_> {
                         )
                         .at(self.position(*at)));
                     }
+                    self.check_star(&scope.namespace.columns, *at)?;
                     self.record_star(*at, *at + 1, scope, &scope.namespace.columns, None);
-                    let columns = scope.namespace.columns.iter().filter(|column| column.name != SET);
+                    let columns =
+                        scope.namespace.columns.iter().filter(|column| ![SET, PLACE].contains(&column.name.as_str()));
                     targets.extend(columns.map(|column| {
                         self.note_column(&column.expr, *at);
                         Target { name: column.name.clone(), expr: column.expr.clone() }
@@ -529,6 +539,7 @@ impl Binder<'_> {
                         let message = format!("missing FROM-clause entry for table \"{name}\"");
                         return Err(Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(at)));
                     };
+                    self.check_star(&item.columns, at)?;
                     self.record_table_star(path, scope, item);
                     targets.extend(item.columns.iter().map(|column| {
                         self.note_column(&column.expr, at);

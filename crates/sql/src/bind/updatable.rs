@@ -14,16 +14,18 @@
 //!    a cascaded one demands the conditions of all views below.
 //! 3. Values that are not given are the table's defaults.
 
-use super::Binder;
 use super::expr::Clause;
 use super::query::conjuncts;
 use super::scope::{Item, Namespace, Scope, ScopeColumn};
 use super::tree::{Expr, ExprKind, RelationId};
+use super::{Binder, Setting};
 use crate::catalog::definition::TableDef;
 use crate::catalog::trigger::{DELETE, INSERT, INSTEAD, UPDATE};
 use crate::catalog::view::ViewDef;
 use crate::parser::ast::{self, CheckOption, Distinct, Name, Query, SelectItem, TableRef};
+use crate::types::Arena;
 use base::{Error, Result, sqlstate};
+use bumpalo::Bump;
 use std::sync::Arc;
 
 /// What a statement changes.
@@ -99,6 +101,15 @@ impl Changed {
         }
         Ok(columns)
     }
+}
+
+/// Which columns of a view a statement can change. Errors: `55000` if it cannot change the view.
+pub fn columns(path: ast::Path<'_>, setting: &Setting<'_>, arena: &Arena, bump: &Bump) -> Result<Option<Vec<bool>>> {
+    let mut binder = Binder::new(setting, arena, bump);
+    let Some(changed) = binder.through_view(path, "update")? else { return Ok(None) };
+    let Some(view) = &changed.view else { return Ok(None) };
+    let is_columns = |column: &ScopeColumn| changed.column(&column.name, "update").is_ok_and(|found| found.is_some());
+    Ok(Some(view.columns.iter().map(is_columns).collect()))
 }
 
 impl Binder<'_> {

@@ -7,6 +7,7 @@
 //! 1. Columns are numbered from one, as users see them (`attnum`), and indexed from zero in code: `number = index + 1`.
 //! 2. A dropped column keeps its place, because rows that are stored still have it.
 
+use super::schema::FIRST_USER_OID;
 use super::trigger::TriggerDef;
 use super::view::ViewDef;
 use crate::lexer::{Lexer, TokenKind};
@@ -115,7 +116,7 @@ pub struct TableDef {
     pub comments: Vec<Comment>,
     /// What a sequence is.
     pub sequence: Option<SequenceDef>,
-    /// What a user's view is.
+    /// What a view is that is a query.
     pub view: Option<ViewDef>,
     /// Its triggers, in the order of their names.
     pub triggers: Vec<TriggerDef>,
@@ -552,7 +553,7 @@ impl TableDef {
 
     /// Is it a user's: are there locks on it, and does its definition lie in the catalog's heap?
     pub fn is_users(&self) -> bool {
-        matches!(self.rows, Rows::Stored(_)) || self.view.is_some()
+        matches!(self.rows, Rows::Stored(_)) || self.view.is_some() && self.oid.0 >= FIRST_USER_OID
     }
 
     /// The index of that number.

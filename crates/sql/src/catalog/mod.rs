@@ -130,6 +130,15 @@ impl Catalogs {
         self.providers.push(provider);
     }
 
+    /// Adds a view that is a query.
+    fn add_view(&mut self, oid: Oid, schema: Oid, name: &str, columns: Vec<ColumnDef>, query: String) {
+        self.add(oid, schema, name, RelationKind::View, columns, None);
+        if let Some(table) = self.tables.last_mut().and_then(Arc::get_mut) {
+            table.rows = Rows::None;
+            table.view = Some(view::ViewDef { pieces: vec![view::Piece::Text(query)], fixed: Vec::new(), check: None });
+        }
+    }
+
     /// The provider of that index; none for a view that never has rows.
     pub fn provider(&self, index: u32) -> Option<&dyn Provider> {
         self.providers.get(index as usize)?.as_deref()
@@ -359,6 +368,9 @@ impl<'c> Catalog<'c> {
                 Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message)
             });
         }
+        if ty == Oid::REGPROCEDURE && text.trim_end().ends_with(')') {
+            return self.routine_of(text);
+        }
         let parts = split_name(text)
             .ok_or_else(|| Error::statement(sqlstate::INVALID_NAME, format!("invalid name syntax: \"{text}\"")))?;
         let missing = |what: &str, code| Error::statement(code, format!("{what} \"{text}\" does not exist"));
@@ -394,6 +406,11 @@ impl<'c> Catalog<'c> {
                     _ => (None, ""),
                 };
                 let routines = self.routines_named(schema, own);
+                if let ([], []) = (rows, routines.as_slice())
+                    && let [only] = name.as_deref().map_or(Vec::new(), system::internal::by_name).as_slice()
+                {
+                    return Ok(only.oid);
+                }
                 match (rows, routines.as_slice()) {
                     ([only], []) => Ok(only.oid),
                     ([], [only]) => Ok(only.oid),
@@ -452,14 +469,28 @@ impl<'c> Catalog<'c> {
             Oid::REGPROCEDURE if routine().is_some() => routine().map(|routine| routine.shown()),
             Oid::REGCLASS => self.relation_name(oid),
             Oid::REGTYPE => table::by_oid(oid).map(|_| typmod::format_type(Type::plain(oid))),
-            Oid::REGPROC => function::by_oid(oid).map(|row| row.name.to_owned()),
-            Oid::REGPROCEDURE => function::by_oid(oid).map(|row| {
-                let types: Vec<_> = row.args.iter().map(|&ty| typmod::format_type(Type::plain(ty))).collect();
-                format!("{}({})", row.name, types.join(","))
-            }),
+            Oid::REGPROC => {
+                let own = || system::internal::by_oid(oid).map(|row| row.name.to_owned());
+                function::by_oid(oid).map(|row| row.name.to_owned()).or_else(own)
+            }
+            Oid::REGPROCEDURE => {
+                let shown = |name: &str, args: &[Oid]| {
+                    let types: Vec<_> = args.iter().map(|&ty| typmod::format_type(Type::plain(ty))).collect();
+                    format!("{name}({})", types.join(","))
+                };
+                let own = || system::internal::by_oid(oid).map(|row| shown(row.name, &row.args));
+                function::by_oid(oid).map(|row| shown(row.name, row.args)).or_else(own)
+            }
             Oid::REGNAMESPACE => self.schema_name(oid).map(|name| quoted_identifier(&name)),
             Oid::REGROLE => self.definitions.role(oid).map(|role| quoted_identifier(&role.name)),
-            Oid::REGOPER | Oid::REGOPERATOR => operator::by_oid(oid).map(|row| row.name.to_owned()),
+            Oid::REGOPER => operator::by_oid(oid).map(|row| row.name.to_owned()),
+            Oid::REGOPERATOR => operator::by_oid(oid).map(|row| {
+                let shown = |ty: Oid| match ty.is_none() {
+                    true => "NONE".to_owned(),
+                    false => typmod::format_type(Type::plain(ty)),
+                };
+                format!("{}({},{})", row.name, shown(row.left), shown(row.right))
+            }),
             _ => None,
         };
         name.unwrap_or_else(|| oid.to_string())

@@ -347,6 +347,12 @@ impl Definitions {
         (is_granted || is_own).then(|| self.shown_items(&self.acl_of(guard)))
     }
 
+    /// What `pg_init_privs` shows of one of the system's own; none of what users have made.
+    pub fn initial_acl(&self, guard: Guard) -> Option<Vec<String>> {
+        let is_own = guard.oid.0 < FIRST_USER_OID && matches!(guard.kind, Securable::Relation | Securable::Schema);
+        is_own.then(|| self.shown_items(&builtin_acl(guard)))
+    }
+
     /// What catalogs show of the privileges on a column.
     pub fn shown_column_acl(&self, table: Oid, column: u16) -> Option<Vec<String>> {
         let items = self.acl(table)?.column(column);

@@ -194,6 +194,21 @@ impl RowBuilder<'_> {
         self.datum(Datum::Bool(value))
     }
 
+    /// A value as a file spells it: `-` is null.
+    pub(super) fn word(self, word: &str) -> Self {
+        use crate::types::Kind;
+        let column = self.sink.starts.len() - self.at;
+        let kind = self.sink.kinds.get(column).map_or(Kind::Refused, |known| known.1);
+        match (kind, word.parse()) {
+            (_, _) if word == "-" => self.null(),
+            (Kind::Char, _) => self.char(word.bytes().next().unwrap_or_default()),
+            (Kind::Bool, _) => self.bool(word == "t"),
+            (Kind::Text | Kind::Name, _) => self.text(word),
+            (_, Ok(number)) => self.datum(Datum::Int(number)),
+            _ => self.null(),
+        }
+    }
+
     /// A `"char"`.
     pub fn char(self, value: u8) -> Self {
         self.datum(Datum::Int(value.into()))

@@ -143,7 +143,11 @@ impl Catalog<'_> {
                 .collect();
             return Some(parameters.join(", "));
         }
-        let row = function::by_oid(oid)?;
+        let Some(row) = function::by_oid(oid) else {
+            let row = super::system::internal::by_oid(oid)?;
+            let types: Vec<String> = row.args.iter().map(|&oid| shown(Type::plain(oid))).collect();
+            return Some(if op == Op::FunctionResult { shown(Type::plain(row.result)) } else { types.join(", ") });
+        };
         Some(match op {
             Op::FunctionResult => {
                 let set = if row.returns_set { "SETOF " } else { "" };
@@ -228,6 +232,33 @@ impl Catalog<'_> {
     /// Is it found by its name without a schema?
     pub fn sees_routine(&self, routine: &RoutineDef) -> bool {
         self.routines_named(None, &routine.name).iter().any(|known| known.oid == routine.oid)
+    }
+
+    /// The function or procedure of a name with the types of its parameters. Errors: `42883`, `22P02`.
+    pub fn routine_of(&self, text: &str) -> Result<Oid> {
+        let missing = || Error::statement(sqlstate::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"));
+        let Some((name, types)) = text.trim_end().strip_suffix(')').and_then(|text| text.split_once('(')) else {
+            return Err(Error::statement(sqlstate::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis"));
+        };
+        let parts = super::split_name(name.trim()).ok_or_else(missing)?;
+        let (schema, name) = match parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.as_str()), name),
+            _ => return Err(missing()),
+        };
+        let types: Vec<Oid> = match types.trim() {
+            "" => Vec::new(),
+            types => types.split(',').map(|ty| self.read_reg(Oid::REGTYPE, ty.trim())).collect::<Result<Vec<Oid>>>()?,
+        };
+        if let Some(found) = self.routines_named(schema, name).iter().find(|routine| routine.inputs() == types) {
+            return Ok(found.oid);
+        }
+        if schema.is_some_and(|schema| schema != "pg_catalog") {
+            return Err(missing());
+        }
+        let builtin = function::by_name(name).iter().find(|row| row.args == types.as_slice()).map(|row| row.oid);
+        let internal = || super::system::internal::by_name(name).into_iter().find(|row| row.args == types);
+        builtin.or_else(|| internal().map(|row| row.oid)).ok_or_else(missing)
     }
 
     /// The functions and procedures of a name, with a schema or without: those of the path's first schemas first.

@@ -10,6 +10,7 @@ use crate::catalog::system;
 use crate::notification::queue::Queue;
 use crate::session::SettingsView;
 use crate::types::datetime::Style;
+use crate::types::numeric::Numeric;
 use crate::types::op::Op;
 use crate::types::regex::Expressions;
 use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod};
@@ -107,7 +108,7 @@ pub struct Around<'r> {
 
 impl Around<'_> {
     /// How many bytes a relation takes; null if there is none.
-    fn size(&self, op: Op, oid: Oid) -> Result<Datum<'static>> {
+    pub(super) fn size(&self, op: Op, oid: Oid) -> Result<Datum<'static>> {
         let Some(relations) = self.relations else { return Ok(Datum::Int(0)) };
         let bytes = |rel| relations.blocks(rel).map(|blocks| i64::from(blocks) * PAGE_SIZE as i64);
         let catalog = self.catalog.get()?;
@@ -265,22 +266,27 @@ impl Around<'_> {
             Op::TypeIsVisible => table::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
             Op::FunctionIsVisible => {
                 let catalog = self.catalog.get()?;
-                match (catalog.routine(oid(0)), crate::types::function::by_oid(oid(0))) {
+                match (catalog.routine(oid(0)), system::is_function(oid(0))) {
                     (Some(routine), _) => Datum::Bool(catalog.sees_routine(&routine)),
-                    (None, Some(_)) => Datum::Bool(true),
-                    (None, None) => Datum::Null,
+                    (None, true) => Datum::Bool(true),
+                    (None, false) => Datum::Null,
                 }
             }
             Op::RoleName => match self.catalog.get()?.definitions.role(oid(0)) {
                 Some(role) => return text(&role.name),
                 None => return text(&format!("unknown (OID={})", oid(0))),
             },
+            Op::GetExpr if args.get(2).is_some_and(|pretty| pretty.bool()) => {
+                let shown = std::str::from_utf8(args[0].bytes()).map(system::without_parentheses);
+                shown.map_or(args[0], Datum::text)
+            }
             Op::GetExpr => args[0],
             Op::GetIndexDefinition => return self.index_definition(args, arena),
             Op::GetConstraintDefinition => {
                 let catalog = self.catalog.get()?;
+                let pretty = args.get(1).is_some_and(|pretty| pretty.bool());
                 for def in catalog.tables()? {
-                    if let Some(shown) = system::constraint_definition(&catalog, &def, oid(0)) {
+                    if let Some(shown) = system::constraint_definition(&catalog, &def, oid(0), pretty) {
                         return text(&shown);
                     }
                 }
@@ -309,8 +315,24 @@ impl Around<'_> {
                 _ => return text(""),
             },
             Op::TextToRegclass => Datum::Int(self.catalog.get()?.read_reg(Oid::REGCLASS, &string(0))?.0.into()),
-            Op::ToRegclass | Op::ToRegtype => {
-                let ty = if op == Op::ToRegclass { Oid::REGCLASS } else { Oid::REGTYPE };
+            Op::ToRegclass
+            | Op::ToRegtype
+            | Op::ToRegnamespace
+            | Op::ToRegoper
+            | Op::ToRegoperator
+            | Op::ToRegproc
+            | Op::ToRegprocedure
+            | Op::ToRegrole => {
+                let ty = match op {
+                    Op::ToRegclass => Oid::REGCLASS,
+                    Op::ToRegtype => Oid::REGTYPE,
+                    Op::ToRegnamespace => Oid::REGNAMESPACE,
+                    Op::ToRegoper => Oid::REGOPER,
+                    Op::ToRegoperator => Oid::REGOPERATOR,
+                    Op::ToRegproc => Oid::REGPROC,
+                    Op::ToRegprocedure => Oid::REGPROCEDURE,
+                    _ => Oid::REGROLE,
+                };
                 match self.catalog.get()?.read_reg(ty, &string(0)) {
                     Ok(oid) => Datum::Int(oid.0.into()),
                     Err(error) if error.sqlstate() == sqlstate::INVALID_NAME => return Err(error),
@@ -326,9 +348,34 @@ impl Around<'_> {
             | Op::HasFunctionPrivilege
             | Op::HasRole => self.of_privileges(op, args)?,
             Op::AclDefault | Op::MakeAclItem => Datum::Bytes(arena.copy(&self.made_acl(op, args)?)?),
-            Op::IsInRecovery | Op::IsPublishable => Datum::Bool(false),
+            Op::OwnEncoding
+            | Op::EncodingNumber
+            | Op::EncodingLength
+            | Op::CollationIsVisible
+            | Op::ClassIsVisible
+            | Op::FamilyIsVisible
+            | Op::OperatorIsVisible
+            | Op::RelationIsUpdatable
+            | Op::ColumnIsUpdatable
+            | Op::DatabaseSize
+            | Op::TablespaceSize
+            | Op::TablespaceLocation
+            | Op::DescribeObject
+            | Op::ArgumentDefault => return self.of_objects(op, args, arena),
+            Op::NotThere => Datum::Null,
+            Op::IsInRecovery | Op::IsPublishable | Op::AlwaysFalse => Datum::Bool(false),
             Op::RelationSize | Op::TableSize | Op::IndexesSize | Op::TotalRelationSize => self.size(op, oid(0))?,
-            Op::SizePretty => return text(&pretty_size(args[0].int())),
+            Op::SizePretty => match args[0] {
+                Datum::Int(bytes) => return text(&pretty_size(bytes.into())),
+                number => {
+                    let number = Numeric::decode(number.bytes())?;
+                    // Parts of bytes are shown while bytes are.
+                    if number.to_f64()?.abs() < 10.0 * 1024.0 {
+                        return text(&format!("{} bytes", Numeric::decode(args[0].bytes())?.to_text()));
+                    }
+                    return text(&pretty_size(number.truncate(0)?.to_integer("bigint")?));
+                }
+            },
             // There are no extended statistics.
             Op::StatisticsColumns => Datum::Null,
             Op::TriggerDefinition => {
@@ -521,10 +568,10 @@ impl Around<'_> {
 }
 
 /// A number of bytes as people read it.
-fn pretty_size(bytes: i64) -> String {
+fn pretty_size(bytes: i128) -> String {
     const UNITS: [&str; 6] = ["bytes", "kB", "MB", "GB", "TB", "PB"];
     // Each unit is left when there are ten thousand of the one before it; what is left is rounded half away from zero.
-    let (mut size, mut unit) = (i128::from(bytes), 0);
+    let (mut size, mut unit) = (bytes, 0);
     let mut halves = false;
     while unit + 1 < UNITS.len() && size.unsigned_abs() >= if halves { 20 * 1024 - 1 } else { 10 * 1024 } {
         size /= if halves { 1024 } else { 512 };

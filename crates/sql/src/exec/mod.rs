@@ -36,6 +36,7 @@ pub mod eval;
 pub mod join;
 pub mod lock;
 pub mod modify;
+mod objects;
 mod packed;
 mod privilege;
 pub mod recursive;

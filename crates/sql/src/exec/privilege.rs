@@ -243,7 +243,7 @@ impl Around<'_> {
             Op::HasFunctionPrivilege => {
                 let oid = match object {
                     Datum::Int(oid) => Oid(*oid as u32),
-                    name => routine_of(&catalog, &text_of(*name))?,
+                    name => catalog.routine_of(&text_of(*name))?,
                 };
                 if let Some(routine) = definitions.routine(oid) {
                     return answer(Guard::routine(routine), Securable::Routine);
@@ -293,29 +293,4 @@ impl Around<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// The function or procedure of a name with the types of its parameters. Errors: `42883`, `22P02`.
-fn routine_of(catalog: &Catalog<'_>, text: &str) -> Result<Oid> {
-    let missing = || Error::statement(sqlstate::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"));
-    let Some((name, types)) = text.trim_end().strip_suffix(')').and_then(|text| text.split_once('(')) else {
-        return Err(Error::statement(sqlstate::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis"));
-    };
-    let parts = crate::catalog::split_name(name.trim()).ok_or_else(missing)?;
-    let (schema, name) = match parts.as_slice() {
-        [name] => (None, name),
-        [schema, name] => (Some(schema.as_str()), name),
-        _ => return Err(missing()),
-    };
-    let types: Vec<Oid> = match types.trim() {
-        "" => Vec::new(),
-        types => types.split(',').map(|ty| catalog.read_reg(Oid::REGTYPE, ty.trim())).collect::<Result<Vec<Oid>>>()?,
-    };
-    let found = catalog.routines_named(schema, name);
-    if let Some(found) = found.iter().find(|routine| routine.inputs() == types) {
-        return Ok(found.oid);
-    }
-    let builtin = function::by_name(name).iter().find(|row| row.args == types.as_slice());
-    let builtin = builtin.filter(|_| schema.is_none_or(|schema| schema == "pg_catalog"));
-    builtin.map(|row| row.oid).ok_or_else(missing)
 }

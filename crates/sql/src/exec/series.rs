@@ -101,7 +101,8 @@ impl Exec<'_> {
                 self.keep_rows(record.buffer, channels.iter().map(|channel| Datum::Bytes(channel)))
             }
             // No table is a part of another one.
-            Op::PartitionAncestors => Ok(None),
+            Op::PartitionAncestors | Op::PartitionTree => Ok(None),
+            Op::OptionsToTable | Op::Keywords | Op::ExpandArray => self.described(op, record.buffer, args),
             Op::Unnest | Op::StringToTable | Op::RegexSplitToTable | Op::RegexMatches => {
                 self.elements(op, record.buffer, args)
             }

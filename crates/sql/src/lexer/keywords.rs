@@ -550,6 +550,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_that_need_quotes_are_known_where_names_are_shown() {
+        let reserved = TABLE.iter().filter(|row| row.category != Category::Unreserved).map(|row| row.word);
+        assert!(reserved.eq(base::settings::WORDS_IN_QUOTES.iter().copied()));
+    }
+
+    #[test]
     fn the_table_is_sorted_and_every_word_is_found() {
         for pair in TABLE.windows(2) {
             assert!(pair[0].word < pair[1].word, "{} {}", pair[0].word, pair[1].word);

@@ -625,9 +625,8 @@ impl<'t, 'a> Parser<'t, 'a> {
             "trigger" => return self.drop_trigger(),
             "owned" => return self.drop_owned(),
             "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule"
-            | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy"
-            | "publication" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
-            | "access" => {
+            | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication"
+            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }

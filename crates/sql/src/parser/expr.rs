@@ -754,6 +754,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             precision = Some(self.integer()?);
             self.expect_kind(TokenKind::ParenClose)?;
         }
+        // The one of these that is a function's name too.
+        if special == Special::CurrentSchema && self.eat_kind(TokenKind::ParenOpen)? {
+            self.expect_kind(TokenKind::ParenClose)?;
+        }
         self.make(ExprKind::Special(special, precision), at)
     }
 

@@ -21,6 +21,7 @@ const fn ops() -> [Option<Op>; OPS_MAX] {
     let mut ops = [None; OPS_MAX];
     let mut row = 0;
     ops[Op::Routine as usize] = Some(Op::Routine);
+    ops[Op::NameByte as usize] = Some(Op::NameByte);
     while row < function::TABLE.len() {
         let op = function::TABLE[row].op;
         ops[op as usize] = Some(op);

@@ -12,9 +12,9 @@ use super::retype::{Retyped, pass};
 use super::table::constraint_named;
 use super::trigger::{drop_triggers_of, enable_triggers};
 use crate::bind::index::Place;
-use crate::catalog::definition::{ConstraintKind, Identity, SequenceOwner, TableDef};
+use crate::catalog::definition::{ConstraintKind, Identity, RelationKind, SequenceOwner, TableDef};
 use crate::catalog::privilege;
-use crate::parser::ast::{AlterAction, ConstraintKind as Written, Name, Path, SequenceOptions};
+use crate::parser::ast::{AlterAction, AlterSequence, ConstraintKind as Written, Name, Path, SequenceOptions};
 use crate::row::COLUMNS_MAX;
 use crate::session::{Environment, Output, Session, Tag};
 use allocator_api2::alloc::Allocator;
@@ -53,6 +53,15 @@ impl<A: Allocator + Copy> Session<A> {
             false if view => {
                 let message = format!("\"{}\" is not a view", found.name);
                 return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            // What may be said of a sequence by this name too.
+            false if found.kind == RelationKind::Sequence => {
+                let changes: Option<Vec<AlterSequence<'_>>> = actions.iter().map(of_sequence).collect();
+                let Some(changes) = changes else { return check_own(&found).map(|()| tag) };
+                for change in changes {
+                    self.alter_sequence(env, path, false, &change, out)?;
+                }
+                return Ok(tag);
             }
             false => check_own(&found)?,
         }
@@ -606,6 +615,16 @@ impl<A: Allocator + Copy> Session<A> {
 }
 
 /// What can be changed of a view.
+/// A change of a table as one of a sequence, if it is one.
+fn of_sequence<'a>(action: &AlterAction<'a>) -> Option<AlterSequence<'a>> {
+    Some(match *action {
+        AlterAction::Rename(name) => AlterSequence::Rename(name),
+        AlterAction::Schema(name) => AlterSequence::Schema(name),
+        AlterAction::Owner(name) => AlterSequence::Owner(name),
+        _ => return None,
+    })
+}
+
 fn check_of_view(view: &TableDef, actions: &[AlterAction<'_>]) -> Result<()> {
     for action in actions {
         match action {

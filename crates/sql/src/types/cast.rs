@@ -275,6 +275,8 @@ casts! {
     OID INT4 Assignment OidToInt4;
     OID REGPROC Implicit Binary;
     OID REGPROCEDURE Implicit Binary;
+    OID REGOPER Implicit Binary;
+    OID REGOPERATOR Implicit Binary;
     OID REGCLASS Implicit Binary;
     OID REGTYPE Implicit Binary;
     OID REGNAMESPACE Implicit Binary;
@@ -325,6 +327,8 @@ casts! {
     REGPROCEDURE INT4 Assignment OidToInt4;
     REGPROCEDURE REGPROC Implicit Binary;
     REGPROCEDURE OID Implicit Binary;
+    REGOPER OID Implicit Binary;
+    REGOPERATOR OID Implicit Binary;
     REGCLASS INT8 Assignment Identity;
     REGCLASS INT4 Assignment OidToInt4;
     REGCLASS OID Implicit Binary;

@@ -74,15 +74,27 @@ pub fn by_oid(oid: Oid) -> Option<&'static Function> {
 /// its alias otherwise.
 pub fn columns(op: Op) -> &'static [(&'static str, Oid)] {
     match op {
-        Op::AclExplode => {
-            &[("grantor", Oid::OID), ("grantee", Oid::OID), ("privilege_type", Oid::TEXT), ("is_grantable", Oid::BOOL)]
-        }
         Op::JsonArrayElements => &[("value", Oid::JSON)],
         Op::JsonbArrayElements => &[("value", Oid::JSONB)],
         Op::JsonArrayElementsText | Op::JsonbArrayElementsText => &[("value", Oid::TEXT)],
         Op::JsonEach => &[("key", Oid::TEXT), ("value", Oid::JSON)],
         Op::JsonbEach => &[("key", Oid::TEXT), ("value", Oid::JSONB)],
         Op::JsonEachText | Op::JsonbEachText => &[("key", Oid::TEXT), ("value", Oid::TEXT)],
+        Op::AclExplode => {
+            &[("grantor", Oid::OID), ("grantee", Oid::OID), ("privilege_type", Oid::TEXT), ("is_grantable", Oid::BOOL)]
+        }
+        Op::ExpandArray => &[("x", Oid::ANYELEMENT), ("n", Oid::INT4)],
+        Op::OptionsToTable => &[("option_name", Oid::TEXT), ("option_value", Oid::TEXT)],
+        Op::Keywords => &[
+            ("word", Oid::TEXT),
+            ("catcode", Oid::CHAR),
+            ("barelabel", Oid::BOOL),
+            ("catdesc", Oid::TEXT),
+            ("baredesc", Oid::TEXT),
+        ],
+        Op::PartitionTree => {
+            &[("relid", Oid::REGCLASS), ("parentrelid", Oid::REGCLASS), ("isleaf", Oid::BOOL), ("level", Oid::INT4)]
+        }
         _ => &[],
     }
 }
@@ -115,6 +127,7 @@ macro_rules! functions {
 // oid, name, arguments, result, operation, strict, volatility, and whether it gives a set or takes any number of arguments
 #[rustfmt::skip]
 functions! {
+    13190 "_pg_expandarray" [ANYARRAY] RECORD ExpandArray Strict Immutable Set;
     1394 "abs" [FLOAT4] FLOAT4 FloatAbs Strict Immutable;
     1395 "abs" [FLOAT8] FLOAT8 FloatAbs Strict Immutable;
     1396 "abs" [INT8] INT8 Int8Abs Strict Immutable;
@@ -361,6 +374,7 @@ functions! {
     1192 "generate_subscripts" [ANYARRAY INT4] INT4 GenerateSubscripts Strict Immutable Set;
     723 "get_bit" [BYTEA INT8] INT4 GetBit Strict Immutable;
     721 "get_byte" [BYTEA INT4] INT4 GetByte Strict Immutable;
+    1039 "getdatabaseencoding" [] NAME OwnEncoding Strict Stable;
     710 "getpgusername" [] NAME CurrentUser Strict Stable;
     3024 "has_any_column_privilege" [NAME TEXT TEXT] BOOL HasAnyColumnPrivilege Strict Stable;
     3025 "has_any_column_privilege" [NAME OID TEXT] BOOL HasAnyColumnPrivilege Strict Stable;
@@ -777,15 +791,25 @@ functions! {
     2026 "pg_backend_pid" [] INT4 BackendPid Strict Stable;
     2561 "pg_blocking_pids" [INT4] INT4_ARRAY BlockingPids Strict Volatile;
     2171 "pg_cancel_backend" [INT4] BOOL CancelBackend Strict Volatile;
+    1264 "pg_char_to_encoding" [NAME] INT4 EncodingNumber Strict Stable;
+    810 "pg_client_encoding" [] NAME OwnEncoding Strict Stable;
+    3815 "pg_collation_is_visible" [OID] BOOL CollationIsVisible Strict Stable;
+    3843 "pg_column_is_updatable" [REGCLASS INT2 BOOL] BOOL ColumnIsUpdatable Strict Stable;
     2034 "pg_conf_load_time" [] TIMESTAMPTZ ConfigurationLoadTime Strict Stable;
+    2093 "pg_conversion_is_visible" [OID] BOOL NotThere Strict Stable;
     5059 "pg_current_xact_id" [] XID8 CurrentXid Strict Stable;
     5060 "pg_current_xact_id_if_assigned" [] XID8 CurrentXidIfAny Strict Stable;
+    2168 "pg_database_size" [NAME] INT8 DatabaseSize Strict Volatile;
+    2324 "pg_database_size" [OID] INT8 DatabaseSize Strict Volatile;
+    3537 "pg_describe_object" [OID OID INT4] TEXT DescribeObject Strict Stable;
+    2319 "pg_encoding_max_length" [INT4] INT4 EncodingLength Strict Immutable;
     1597 "pg_encoding_to_char" [INT4] NAME EncodingName Strict Stable;
     2081 "pg_function_is_visible" [OID] BOOL FunctionIsVisible Strict Stable;
     1387 "pg_get_constraintdef" [OID] TEXT GetConstraintDefinition Strict Stable;
     2508 "pg_get_constraintdef" [OID BOOL] TEXT GetConstraintDefinition Strict Stable;
     1716 "pg_get_expr" [PG_NODE_TREE OID] TEXT GetExpr Strict Stable;
     2509 "pg_get_expr" [PG_NODE_TREE OID BOOL] TEXT GetExpr Strict Stable;
+    3808 "pg_get_function_arg_default" [OID INT4] TEXT ArgumentDefault Strict Stable;
     2162 "pg_get_function_arguments" [OID] TEXT FunctionArguments Strict Stable;
     2232 "pg_get_function_identity_arguments" [OID] TEXT FunctionIdentity Strict Stable;
     2165 "pg_get_function_result" [OID] TEXT FunctionResult Strict Stable;
@@ -793,9 +817,13 @@ functions! {
     2098 "pg_get_functiondef" [OID] TEXT FunctionDefinition Strict Stable;
     1643 "pg_get_indexdef" [OID] TEXT GetIndexDefinition Strict Stable;
     2507 "pg_get_indexdef" [OID INT4 BOOL] TEXT GetIndexDefinition Strict Stable;
+    1686 "pg_get_keywords" [] RECORD Keywords Strict Stable Set;
+    3408 "pg_get_partition_constraintdef" [OID] TEXT NotThere Strict Stable;
+    3352 "pg_get_partkeydef" [OID] TEXT NotThere Strict Stable;
     1573 "pg_get_ruledef" [OID] TEXT GetRuleDefinition Strict Stable;
     2504 "pg_get_ruledef" [OID BOOL] TEXT GetRuleDefinition Strict Stable;
     1665 "pg_get_serial_sequence" [TEXT TEXT] TEXT SerialSequence Strict Stable;
+    3415 "pg_get_statisticsobjdef" [OID] TEXT NotThere Strict Stable;
     6174 "pg_get_statisticsobjdef_columns" [OID] TEXT StatisticsColumns Strict Stable;
     1662 "pg_get_triggerdef" [OID] TEXT TriggerDefinition Strict Stable;
     2730 "pg_get_triggerdef" [OID BOOL] TEXT TriggerDefinition Strict Stable;
@@ -813,21 +841,35 @@ functions! {
     2710 "pg_has_role" [OID TEXT] BOOL HasRole Strict Stable;
     2998 "pg_indexes_size" [REGCLASS] INT8 IndexesSize Strict Volatile;
     3810 "pg_is_in_recovery" [] BOOL IsInRecovery Strict Volatile;
+    2855 "pg_is_other_temp_schema" [OID] BOOL AlwaysFalse Strict Stable;
+    315 "pg_jit_available" [] BOOL AlwaysFalse Strict Volatile;
     3035 "pg_listening_channels" [] TEXT ListeningChannels Strict Stable Set;
     2854 "pg_my_temp_schema" [] OID TempSchema Strict Stable;
     3296 "pg_notification_queue_usage" [] FLOAT8 NotificationQueueUsage Strict Volatile;
     3036 "pg_notify" [TEXT TEXT] VOID Notify CalledOnNull Volatile;
+    2083 "pg_opclass_is_visible" [OID] BOOL ClassIsVisible Strict Stable;
+    2082 "pg_operator_is_visible" [OID] BOOL OperatorIsVisible Strict Stable;
+    3829 "pg_opfamily_is_visible" [OID] BOOL FamilyIsVisible Strict Stable;
+    2289 "pg_options_to_table" [TEXT_ARRAY] RECORD OptionsToTable Strict Stable Set;
     3425 "pg_partition_ancestors" [REGCLASS] REGCLASS PartitionAncestors Strict Volatile Set;
+    3424 "pg_partition_root" [REGCLASS] REGCLASS NotThere Strict Immutable;
+    3423 "pg_partition_tree" [REGCLASS] RECORD PartitionTree Strict Volatile Set;
     2560 "pg_postmaster_start_time" [] TIMESTAMPTZ ServerStartTime Strict Stable;
     6121 "pg_relation_is_publishable" [REGCLASS] BOOL IsPublishable Strict Stable;
+    3842 "pg_relation_is_updatable" [REGCLASS BOOL] INT4 RelationIsUpdatable Strict Stable;
     2325 "pg_relation_size" [REGCLASS] INT8 RelationSize Strict Volatile;
     2332 "pg_relation_size" [REGCLASS TEXT] INT8 RelationSize Strict Volatile;
     2621 "pg_reload_conf" [] BOOL ReloadConfiguration Strict Volatile;
     4032 "pg_sequence_last_value" [REGCLASS] INT8 SequenceLast Strict Volatile;
     2288 "pg_size_pretty" [INT8] TEXT SizePretty Strict Immutable;
+    3166 "pg_size_pretty" [NUMERIC] TEXT SizePretty Strict Immutable;
     2626 "pg_sleep" [FLOAT8] VOID Sleep Strict Volatile;
+    3403 "pg_statistics_obj_is_visible" [OID] BOOL NotThere Strict Stable;
     2079 "pg_table_is_visible" [OID] BOOL TableIsVisible Strict Stable;
     2997 "pg_table_size" [REGCLASS] INT8 TableSize Strict Volatile;
+    3778 "pg_tablespace_location" [OID] TEXT TablespaceLocation Strict Stable;
+    2322 "pg_tablespace_size" [OID] INT8 TablespaceSize Strict Volatile;
+    2323 "pg_tablespace_size" [NAME] INT8 TablespaceSize Strict Volatile;
     2096 "pg_terminate_backend" [INT4 INT8] BOOL TerminateBackend Strict Volatile;
     2096 "pg_terminate_backend" [INT4] BOOL TerminateBackend Strict Volatile;
     2286 "pg_total_relation_size" [REGCLASS] INT8 TotalRelationSize Strict Volatile;
@@ -839,6 +881,10 @@ functions! {
     3095 "pg_try_advisory_xact_lock" [INT4 INT4] BOOL TryAdvisoryXactLock Strict Volatile;
     3092 "pg_try_advisory_xact_lock_shared" [INT8] BOOL TryAdvisoryXactLockShared Strict Volatile;
     3096 "pg_try_advisory_xact_lock_shared" [INT4 INT4] BOOL TryAdvisoryXactLockShared Strict Volatile;
+    3758 "pg_ts_config_is_visible" [OID] BOOL NotThere Strict Stable;
+    3757 "pg_ts_dict_is_visible" [OID] BOOL NotThere Strict Stable;
+    3756 "pg_ts_parser_is_visible" [OID] BOOL NotThere Strict Stable;
+    3768 "pg_ts_template_is_visible" [OID] BOOL NotThere Strict Stable;
     2080 "pg_type_is_visible" [OID] BOOL TypeIsVisible Strict Stable;
     1619 "pg_typeof" [ANY] REGTYPE TypeOf CalledOnNull Stable;
     5066 "pg_xact_status" [XID8] TEXT XactStatus Strict Volatile;
@@ -890,6 +936,7 @@ functions! {
     1342 "round" [FLOAT8] FLOAT8 FloatRound Strict Immutable;
     1707 "round" [NUMERIC INT4] NUMERIC NumericRound Strict Immutable;
     1708 "round" [NUMERIC] NUMERIC NumericRound1 Strict Immutable;
+    3298 "row_security_active" [OID] BOOL AlwaysFalse Strict Stable;
     874 "rpad" [TEXT INT4 TEXT] TEXT Rpad Strict Immutable;
     880 "rpad" [TEXT INT4] TEXT Rpad2 Strict Immutable;
     876 "rtrim" [TEXT TEXT] TEXT Rtrim Strict Immutable;
@@ -1017,6 +1064,12 @@ functions! {
     3787 "to_jsonb" [ANYELEMENT] JSONB ToJsonb Strict Stable;
     1777 "to_number" [TEXT TEXT] NUMERIC ToNumber Strict Stable;
     3495 "to_regclass" [TEXT] REGCLASS ToRegclass Strict Stable;
+    4086 "to_regnamespace" [TEXT] REGNAMESPACE ToRegnamespace Strict Stable;
+    3492 "to_regoper" [TEXT] REGOPER ToRegoper Strict Stable;
+    3476 "to_regoperator" [TEXT] REGOPERATOR ToRegoperator Strict Stable;
+    3494 "to_regproc" [TEXT] REGPROC ToRegproc Strict Stable;
+    3479 "to_regprocedure" [TEXT] REGPROCEDURE ToRegprocedure Strict Stable;
+    4093 "to_regrole" [TEXT] REGROLE ToRegrole Strict Stable;
     3493 "to_regtype" [TEXT] REGTYPE ToRegtype Strict Stable;
     1158 "to_timestamp" [FLOAT8] TIMESTAMPTZ EpochToTimestamptz Strict Immutable;
     1778 "to_timestamp" [TEXT TEXT] TIMESTAMPTZ ToTimestamptz Strict Stable;

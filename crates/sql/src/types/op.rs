@@ -126,7 +126,8 @@ ops! {
         "A function of text."
             TextCat TextLength BpcharCharLength OctetLength BitLength Lower Upper Initcap Substring2 Substring3 Left
             Right Position Replace Btrim Btrim1 Ltrim Ltrim1 Rtrim Rtrim1 Lpad Lpad2 Rpad Rpad2 Repeat Reverse Ascii
-            Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 FormatType;
+            Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 FormatType
+            NameByte;
         "A pattern."
             Like NotLike Ilike NotIlike LikeEscape SimilarEscape1 SimilarEscape Regex NotRegex RegexAnyCase NotRegexAnyCase;
         "What a regular expression finds; start, number, flags and group may be among the arguments."
@@ -233,12 +234,18 @@ ops! {
             CancelBackend TerminateBackend ReloadConfiguration BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition
             HasTablePrivilege HasSequencePrivilege HasColumnPrivilege HasAnyColumnPrivilege HasSchemaPrivilege
-            HasDatabasePrivilege HasFunctionPrivilege HasRole AclDefault MakeAclItem;
+            HasDatabasePrivilege HasFunctionPrivilege HasRole
+            AclDefault MakeAclItem OwnEncoding EncodingNumber EncodingLength CollationIsVisible ClassIsVisible FamilyIsVisible
+            OperatorIsVisible RelationIsUpdatable ColumnIsUpdatable DatabaseSize TablespaceSize TablespaceLocation
+            DescribeObject ArgumentDefault ToRegnamespace ToRegoper ToRegoperator ToRegproc ToRegprocedure ToRegrole;
+        "The caller's: about kinds of objects that the server does not have."
+            NotThere AlwaysFalse;
         "A call of a function of a user: its number and its name stand before its arguments."
             Routine;
         "The caller's: a function that returns a set."
             Unnest GenerateSeries GenerateNumericSeries GenerateTimestampSeries GenerateTimestamptzSeries
-            GenerateSubscripts ListeningChannels StringToTable RegexSplitToTable RegexMatches PartitionAncestors AclExplode
+            GenerateSubscripts ListeningChannels StringToTable RegexSplitToTable RegexMatches PartitionAncestors
+            AclExplode OptionsToTable Keywords PartitionTree ExpandArray
             JsonArrayElements JsonArrayElementsText JsonEach JsonEachText
             JsonObjectKeys JsonbArrayElements JsonbArrayElementsText JsonbEach JsonbEachText JsonbObjectKeys;
     }

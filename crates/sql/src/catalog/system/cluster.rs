@@ -5,6 +5,7 @@
 use crate::catalog::provider::{RowBuilder, RowSink, ViewContext};
 use crate::catalog::role::{RoleDef, RoleFlag};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, DATABASE};
+use crate::types::datetime::{Interval, Zone};
 use crate::types::{Datum, Oid};
 use base::Result;
 use base::settings::{TABLE, check_readable};
@@ -141,6 +142,22 @@ pub(super) fn memberships(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
         for membership in &member.member_of {
             rows.row().oid(membership.role).oid(member.oid).oid(membership.grantor).bool(membership.admin).end();
         }
+    }
+    Ok(())
+}
+
+/// `pg_timezone_names`: what is so at this moment.
+pub(super) fn time_zones(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let now = kernel::clock::wall_us();
+    for name in Zone::all_names() {
+        let zone = Zone::named(&name)?;
+        let offset = Interval::of_micros(zone.offset_at(now) * 1_000_000).encode();
+        rows.row()
+            .text(&name)
+            .text(&zone.abbreviation_at(now))
+            .datum(Datum::Bytes(&offset))
+            .bool(zone.is_summer_at(now))
+            .end();
     }
     Ok(())
 }

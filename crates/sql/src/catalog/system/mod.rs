@@ -1,53 +1,75 @@
 //! The system's catalogs: PostgreSQL's tables and views of the same names, made from what the server knows.
 //!
-//! `columns.txt` describes every one of them; those with rows have a provider in one of the modules here, the others are
-//! empty: the server has no rules, policies or foreign servers, and clients that ask for them hear so.
+//! `columns.txt` describes every one of them; those with rows have a provider in one of the modules here, or rows in `rows.txt`, the
+//! others are empty: the server has no rules, policies or foreign servers, and clients that ask for them hear so. The views of the
+//! information schema are queries ([`information_schema`]).
 
 pub mod cluster;
+mod dependencies;
+mod fixed;
+mod information_schema;
+pub(crate) mod internal;
 mod objects;
 mod relations;
 mod sequences;
 mod statistics;
 mod triggers;
 
-pub(crate) use relations::{constraint_definition, index_column, index_definition, rule_definition};
+pub(crate) use relations::{
+    constraint_definition, index_column, index_definition, rule_definition, without_parentheses,
+};
 
 use super::Catalogs;
 use super::definition::{ColumnDef, RelationKind};
 use super::provider::Provider;
-use super::schema::PG_CATALOG;
-use crate::types::{Oid, Type, table};
+use super::schema::{INFORMATION_SCHEMA, PG_CATALOG};
+use crate::types::{Oid, Type, aggregate, function, table, window};
 
 static COLUMNS: &str = include_str!("columns.txt");
+static INFORMATION_SCHEMA_COLUMNS: &str = include_str!("information_schema.txt");
+
+/// A relation that a file describes.
+struct Described<'a> {
+    oid: Oid,
+    name: &'a str,
+    kind: RelationKind,
+    columns: Vec<ColumnDef>,
+}
 
 /// Adds all of them.
 pub(super) fn add(catalogs: &mut Catalogs) {
-    let mut head: Option<(Oid, &str, RelationKind)> = None;
-    let mut columns = Vec::new();
-    for line in COLUMNS.lines().filter(|line| !line.starts_with('#')) {
+    for Described { oid, name, kind, columns } in described(COLUMNS) {
+        catalogs.add(oid, PG_CATALOG, name, kind, columns, provider(name));
+    }
+    for Described { oid, name, kind, columns } in described(INFORMATION_SCHEMA_COLUMNS) {
+        match information_schema::query(name, &columns) {
+            Some(query) => catalogs.add_view(oid, INFORMATION_SCHEMA, name, columns, query),
+            None => catalogs.add(oid, INFORMATION_SCHEMA, name, kind, columns, None),
+        }
+    }
+}
+
+/// What a file describes.
+fn described(text: &str) -> Vec<Described<'_>> {
+    let mut all: Vec<Described<'_>> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
         if !line.starts_with(' ') {
-            finish(catalogs, head.take(), std::mem::take(&mut columns));
             let mut words = line.split(' ');
             let (name, oid, kind) = (words.next(), words.next().and_then(|oid| oid.parse().ok()), words.next());
             let kind = if kind == Some("v") { RelationKind::View } else { RelationKind::Table };
-            head = name.zip(oid).map(|(name, oid)| (Oid(oid), name, kind));
+            let known = name.zip(oid).map(|(name, oid)| Described { oid: Oid(oid), name, kind, columns: Vec::new() });
+            all.extend(known);
             continue;
         }
+        let Some(last) = all.last_mut() else { continue };
         for column in line.split(',').map(str::trim).filter(|column| !column.is_empty()) {
             let Some((name, ty)) = column.split_once(' ') else { continue };
             let not_null = ty.ends_with('!');
             let ty = table::by_name(ty.trim_end_matches('!')).map_or(Oid::TEXT, |row| row.oid);
-            let ty = Type::plain(ty);
-            columns.push(ColumnDef { not_null, ..ColumnDef::plain(name, ty) });
+            last.columns.push(ColumnDef { not_null, ..ColumnDef::plain(name, Type::plain(ty)) });
         }
     }
-    finish(catalogs, head, columns);
-}
-
-fn finish(catalogs: &mut Catalogs, head: Option<(Oid, &str, RelationKind)>, columns: Vec<ColumnDef>) {
-    if let Some((oid, name, kind)) = head {
-        catalogs.add(oid, PG_CATALOG, name, kind, columns, provider(name));
-    }
+    all
 }
 
 fn provider(name: &str) -> Option<Box<dyn Provider>> {
@@ -75,7 +97,10 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_aggregate" => Box::new(objects::aggregates),
         "pg_operator" => Box::new(objects::operators),
         "pg_cast" => Box::new(objects::casts),
-        "pg_am" => Box::new(objects::access_methods),
+        "pg_am" | "pg_opfamily" | "pg_opclass" | "pg_amop" | "pg_amproc" => Box::new(fixed::Fixed::new(name)),
+        "pg_extension" => Box::new(objects::extensions),
+        "pg_init_privs" => Box::new(relations::initial_privileges),
+        "pg_timezone_names" => Box::new(cluster::time_zones),
         "pg_language" => Box::new(objects::languages),
         "pg_collation" => Box::new(objects::collations),
         "pg_database" => Box::new(cluster::databases),
@@ -91,13 +116,27 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
     })
 }
 
+/// Is there a function of the system's of that number?
+pub(crate) fn is_function(oid: Oid) -> bool {
+    function::by_oid(oid).is_some()
+        || aggregate::TABLE.iter().any(|row| row.oid == oid)
+        || window::TABLE.iter().any(|row| row.oid == oid)
+        || internal::by_oid(oid).is_some()
+}
+
+/// Has a catalog whose rows never change one of that number?
+pub(crate) fn is_fixed(catalog: &str, oid: Oid) -> bool {
+    fixed::Fixed::new(catalog).has(oid)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_type_that_is_named_is_known() {
-        for line in COLUMNS.lines().filter(|line| line.starts_with(' ')) {
+        let lines = COLUMNS.lines().chain(INFORMATION_SCHEMA_COLUMNS.lines());
+        for line in lines.filter(|line| line.starts_with(' ')) {
             for column in line.split(',').map(str::trim).filter(|column| !column.is_empty()) {
                 let ty = column.split_once(' ').map_or("", |(_, ty)| ty.trim_end_matches('!'));
                 assert!(table::by_name(ty).is_some(), "{column}");

@@ -1,9 +1,10 @@
 //! Types, functions, operators, casts: the tables of [`types`](crate::types) as PostgreSQL's catalogs.
 
+use super::internal;
 use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::catalog::routine::RoutineDef;
-use crate::catalog::schema::{BOOTSTRAP_ROLE, PG_CATALOG};
+use crate::catalog::schema::{BOOTSTRAP_ROLE, GEARBOX, INFORMATION_SCHEMA, PG_CATALOG};
 use crate::types::cast::Method;
 use crate::types::{Datum, Oid, aggregate, cast, function, operator, table, window};
 use base::Result;
@@ -11,10 +12,20 @@ use base::Result;
 const INTERNAL_LANGUAGE: Oid = Oid(12);
 const PLPGSQL_LANGUAGE: Oid = Oid(13_563);
 const SQL_LANGUAGE: Oid = Oid(14);
+/// What calls a function of PL/pgSQL, does a block of it, and looks a body over.
+const PLPGSQL_HANDLERS: [Oid; 3] = [Oid(13_560), Oid(13_561), Oid(13_562)];
+
+/// The extension that PL/pgSQL came with.
+const PLPGSQL_EXTENSION: Oid = Oid(13_559);
+/// What the server shows of itself, as an extension: who dumps the database finds nothing there to make anew.
+const OWN_EXTENSION: Oid = Oid(13_564);
 
 /// `pg_type`
 pub(super) fn types(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let functions = internal::of_types();
     for ty in table::TABLE {
+        let [input, output, receive, send, modifiers_in, modifiers_out, analysis, subscripts] =
+            functions.get(&ty.oid).copied().unwrap_or_default();
         rows.row()
             .oid(ty.oid)
             .text(ty.name)
@@ -28,32 +39,32 @@ pub(super) fn types(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
             .bool(true)
             .char(b',')
             .oid(Oid::NONE)
-            .int(0)
+            .oid(subscripts)
             .oid(ty.element)
             .oid(ty.array)
-            .int(0)
-            .int(0)
-            .int(0)
-            .int(0)
-            .int(0)
-            .int(0)
-            .int(0)
+            .oid(input)
+            .oid(output)
+            .oid(receive)
+            .oid(send)
+            .oid(modifiers_in)
+            .oid(modifiers_out)
+            .oid(analysis)
             .char(ty.align)
             .char(ty.storage)
             .bool(false)
             .oid(Oid::NONE)
             .int(-1)
             .int(0)
-            .oid(if ty.category == b'S' { Oid(100) } else { Oid::NONE })
+            .oid(super::relations::collation_of(ty))
             .end();
     }
     Ok(())
 }
 
-struct Routine {
+struct Routine<'a> {
     oid: Oid,
-    name: &'static str,
-    args: &'static [Oid],
+    name: &'a str,
+    args: &'a [Oid],
     result: Oid,
     kind: u8,
     strict: bool,
@@ -61,12 +72,12 @@ struct Routine {
     volatility: u8,
 }
 
-fn routine(rows: &mut RowSink, routine: &Routine) {
+fn routine(rows: &mut RowSink, routine: &Routine<'_>) {
     let args: Vec<Datum<'_>> = routine.args.iter().map(|oid| Datum::Int(oid.0.into())).collect();
     rows.row()
         .oid(routine.oid)
         .text(routine.name)
-        .oid(PG_CATALOG)
+        .oid(if routine.name.starts_with("_pg_") { INFORMATION_SCHEMA } else { PG_CATALOG })
         .oid(BOOTSTRAP_ROLE)
         .oid(INTERNAL_LANGUAGE)
         .float(1.0)
@@ -108,6 +119,21 @@ pub(super) fn functions(context: &ViewContext<'_>, rows: &mut RowSink) -> Result
                 strict: row.strict,
                 set: row.returns_set,
                 volatility: row.volatility.code() as u8,
+            },
+        );
+    }
+    for function in internal::functions() {
+        routine(
+            rows,
+            &Routine {
+                oid: function.oid,
+                name: function.name,
+                args: &function.args,
+                result: function.result,
+                kind: b'f',
+                strict: function.strict,
+                set: false,
+                volatility: function.volatility,
             },
         );
     }
@@ -226,40 +252,69 @@ pub(super) fn operators(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
 
 /// `pg_cast`
 pub(super) fn casts(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let functions = internal::of_casts();
     for (index, row) in cast::TABLE.iter().enumerate() {
+        let function = functions.get(&(row.source, row.target)).copied().unwrap_or(Oid::NONE);
         rows.row()
             .oid(Oid(10_000 + index as u32))
             .oid(row.source)
             .oid(row.target)
-            .oid(Oid::NONE)
+            .oid(function)
             .char(row.context.code() as u8)
-            .char(if row.method == Method::Relabel { b'b' } else { b'f' })
+            .char(match row.method {
+                _ if !function.is_none() => b'f',
+                Method::Text => b'i',
+                _ => b'b',
+            })
             .end();
     }
     Ok(())
 }
 
-/// `pg_am`
-pub(super) fn access_methods(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    rows.row().oid(super::relations::HEAP).text("heap").int(3).char(b't').end();
-    rows.row().oid(super::relations::BTREE).text("btree").int(330).char(b'i').end();
-    Ok(())
-}
-
 /// `pg_language`
 pub(super) fn languages(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    for (oid, name) in [(INTERNAL_LANGUAGE, "internal"), (SQL_LANGUAGE, "sql"), (PLPGSQL_LANGUAGE, "plpgsql")] {
+    let [call, inline, validate] = PLPGSQL_HANDLERS;
+    let known = [
+        (INTERNAL_LANGUAGE, "internal", [Oid::NONE, Oid::NONE, Oid(2246)]),
+        (SQL_LANGUAGE, "sql", [Oid::NONE, Oid::NONE, Oid(2248)]),
+        (PLPGSQL_LANGUAGE, "plpgsql", [call, inline, validate]),
+    ];
+    for (oid, name, [call, inline, validate]) in known {
         rows.row()
             .oid(oid)
             .text(name)
             .oid(BOOTSTRAP_ROLE)
             .bool(name == "plpgsql")
             .bool(name != "internal")
-            .oid(Oid::NONE)
-            .oid(Oid::NONE)
-            .oid(Oid::NONE)
+            .oid(call)
+            .oid(inline)
+            .oid(validate)
             .null()
             .end();
+    }
+    Ok(())
+}
+
+/// `pg_extension`
+pub(super) fn extensions(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (oid, name, schema) in [(PLPGSQL_EXTENSION, "plpgsql", PG_CATALOG), (OWN_EXTENSION, "gearbox", GEARBOX)] {
+        rows.row().oid(oid).text(name).oid(BOOTSTRAP_ROLE).oid(schema).bool(false).text("1.0").nulls(2).end();
+    }
+    Ok(())
+}
+
+/// `pg_depend` of extensions: what belongs to them.
+pub(super) fn members(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    const CLASSES: [Oid; 5] = [Oid(1255), Oid(1259), Oid(2612), Oid(2615), Oid(3079)];
+    let [procedures, relations, languages, schemas, extensions] = CLASSES;
+    let mut one = |class: Oid, of: Oid, extension: Oid| {
+        rows.row().oid(class).oid(of).int(0).oid(extensions).oid(extension).int(0).char(b'e').end();
+    };
+    PLPGSQL_HANDLERS.into_iter().for_each(|handler| one(procedures, handler, PLPGSQL_EXTENSION));
+    one(languages, PLPGSQL_LANGUAGE, PLPGSQL_EXTENSION);
+    one(schemas, GEARBOX, OWN_EXTENSION);
+    for def in context.catalog.tables()?.iter().filter(|def| def.schema == GEARBOX) {
+        one(relations, def.oid, OWN_EXTENSION);
     }
     Ok(())
 }
@@ -275,8 +330,8 @@ pub(super) fn collations(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> 
             .char(provider)
             .bool(true)
             .int(-1)
-            .text("C")
-            .text("C")
+            .maybe_text((provider != b'd').then_some(name))
+            .maybe_text((provider != b'd').then_some(name))
             .nulls(2)
             .end();
     }

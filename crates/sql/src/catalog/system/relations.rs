@@ -5,8 +5,10 @@ use crate::catalog::definition::{
 };
 use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
-use crate::catalog::schema::{BUILTIN, PG_CATALOG, PG_TOAST};
+use crate::catalog::schema::{BUILTIN, FIRST_USER_OID, PG_CATALOG, PG_TOAST};
 use crate::catalog::{Catalog, Statistics, pieces_name};
+use crate::parser::ast::CheckOption;
+use crate::statement::constraint::columns_named;
 use crate::types::{Datum, Oid, table};
 use base::Result;
 use base::settings::quoted_identifier;
@@ -16,13 +18,29 @@ pub(super) const HEAP: Oid = Oid(2);
 /// `btree`, the access method of indexes.
 pub(super) const BTREE: Oid = Oid(403);
 const DEFAULT_COLLATION: Oid = Oid(100);
+/// `C`, by which names are compared, and whatever the system's own tables have.
+const C_COLLATION: Oid = Oid(950);
+
+/// `pg_type.typcollation`
+pub(super) fn collation_of(ty: &table::TypeRow) -> Oid {
+    let element = table::by_oid(ty.element).filter(|_| ty.is_array()).map_or(ty, |element| element);
+    match element.oid {
+        Oid::NAME => C_COLLATION,
+        Oid::TEXT | Oid::VARCHAR | Oid::BPCHAR | Oid::PG_NODE_TREE => DEFAULT_COLLATION,
+        _ => Oid::NONE,
+    }
+}
 
 /// `pg_class`
 pub(super) fn classes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for def in context.catalog.tables()? {
         let stored = def.kind == RelationKind::Table;
         let has_file = matches!(def.rows, crate::catalog::definition::Rows::Stored(_));
-        let options: Vec<String> = def.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut options: Vec<String> = def.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        options.extend(def.view.as_ref().and_then(|view| view.check).map(|check| match check {
+            CheckOption::Local => "check_option=local".to_owned(),
+            CheckOption::Cascaded => "check_option=cascaded".to_owned(),
+        }));
         let checks = def.constraints.iter().filter(|known| matches!(known.kind, ConstraintKind::Check(_))).count();
         let referring = def.constraints.iter().any(|known| matches!(known.kind, ConstraintKind::ForeignKey(_)));
         class(
@@ -149,7 +167,7 @@ fn class(rows: &mut RowSink, class: &Class<'_>) {
         .bool(false)
         .bool(false)
         .bool(true)
-        .char(if matches!(class.kind, b'i' | b'v' | b't') { b'n' } else { b'd' })
+        .char(if class.kind != b'r' || class.oid.0 < FIRST_USER_OID { b'n' } else { b'd' })
         .bool(false)
         .oid(Oid::NONE)
         .int(0)
@@ -195,7 +213,10 @@ fn attribute(
 ) {
     let ty = table::by_oid(column.ty.oid);
     let dropped = format!("........pg.dropped.{}........", index + 1);
-    let collated = ty.is_some_and(|row| row.category == b'S');
+    let collation = match ty.map_or(Oid::NONE, collation_of) {
+        DEFAULT_COLLATION if relation.0 < FIRST_USER_OID => C_COLLATION,
+        collation => collation,
+    };
     rows.row()
         .oid(relation)
         .text(if column.dropped { &dropped } else { name })
@@ -218,7 +239,7 @@ fn attribute(
         .bool(column.dropped)
         .bool(true)
         .int(0)
-        .oid(if collated { DEFAULT_COLLATION } else { Oid::NONE })
+        .oid(collation)
         .maybe_texts(acl.as_deref())
         .end();
 }
@@ -262,7 +283,16 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 .map(|part| Datum::Int(part.column.map_or(0, |column| i64::from(column) + 1)))
                 .collect();
             columns.extend(index.included.iter().map(|column| Datum::Int(i64::from(*column) + 1)));
-            let zeros: Vec<_> = index.columns.iter().map(|_| Datum::Int(0)).collect();
+            let ty = |at: usize| match (index.columns[at].column, index.expression(at)) {
+                (Some(column), _) => def.columns.get(usize::from(column)).map_or(Oid::NONE, |column| column.ty.oid),
+                (None, expression) => expression.map_or(Oid::NONE, |expression| expression.ty.oid),
+            };
+            let types: Vec<Oid> = (0..index.columns.len()).map(ty).collect();
+            let collation = |oid: Oid| table::by_oid(oid).map_or(Oid::NONE, collation_of);
+            let number = |oid: Oid| Datum::Int(oid.0.into());
+            let collations: Vec<_> = types.iter().map(|oid| number(collation(*oid))).collect();
+            let class = |oid: Oid| super::fixed::default_class(oid).unwrap_or(Oid::NONE);
+            let classes: Vec<_> = types.iter().map(|oid| number(class(*oid))).collect();
             let expressions: Vec<String> = index.expressions.iter().map(StoredExpr::shown).collect();
             let options: Vec<_> = index
                 .columns
@@ -286,8 +316,8 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 .bool(true)
                 .bool(false)
                 .array(&columns)
-                .array(&zeros)
-                .array(&zeros)
+                .array(&collations)
+                .array(&classes)
                 .array(&options)
                 .maybe_text((!expressions.is_empty()).then(|| expressions.join(", ")).as_deref())
                 .maybe_text(index.predicate.as_ref().map(StoredExpr::shown_condition).as_deref())
@@ -309,7 +339,10 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
             let (kind, index, columns, foreign) = match &constraint.kind {
                 ConstraintKind::PrimaryKey(index) => (b'p', *index, index_columns(*index), None),
                 ConstraintKind::Unique(index) => (b'u', *index, index_columns(*index), None),
-                ConstraintKind::Check(_) => (b'c', Oid::NONE, Vec::new(), None),
+                ConstraintKind::Check(text) => {
+                    let columns = columns_named(&def, text).into_iter().map(|column| column as u16).collect();
+                    (b'c', Oid::NONE, columns, None)
+                }
                 ConstraintKind::ForeignKey(key) => (b'f', key.index, key.columns.clone(), Some(key)),
             };
             let columns = numbers(&columns);
@@ -363,6 +396,22 @@ pub(super) fn namespaces(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
     Ok(())
 }
 
+/// `pg_init_privs`: what everybody may do from the beginning, so that nobody takes it for something that a user has granted.
+pub(super) fn initial_privileges(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    const CLASSES: (Oid, Oid) = (Oid(1259), Oid(2615));
+    let definitions = &context.catalog.definitions;
+    let mut one = |class: Oid, guard: Guard| {
+        if let Some(items) = definitions.initial_acl(guard) {
+            rows.row().oid(guard.oid).oid(class).int(0).char(b'i').maybe_texts(Some(&items)).end();
+        }
+    };
+    for def in context.catalog.tables()?.iter().filter(|def| def.oid.0 < FIRST_USER_OID) {
+        one(CLASSES.0, Guard::relation(def));
+    }
+    BUILTIN.iter().for_each(|(oid, _)| one(CLASSES.1, definitions.schema_guard(*oid)));
+    Ok(())
+}
+
 /// `pg_tables`
 pub(super) fn tables(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for def in context.catalog.tables()?.iter().filter(|def| def.kind == RelationKind::Table) {
@@ -394,7 +443,7 @@ pub(super) fn views(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
 }
 
 /// A view's rule has no number of its own.
-fn rule_oid(def: &TableDef) -> Oid {
+pub(super) fn rule_oid(def: &TableDef) -> Oid {
     Oid(def.oid.0 ^ 0x4000_0000)
 }
 
@@ -510,8 +559,35 @@ pub(crate) fn index_column(def: &TableDef, index: &IndexDef, at: usize) -> Strin
     }
 }
 
+/// An expression without the parentheses that stand around the whole of it, so that a definition which is shown, and made again from what is
+/// shown, does not grow.
+pub(crate) fn without_parentheses(text: &str) -> &str {
+    let mut text = text.trim();
+    while let Some(inner) = inside(text) {
+        text = inner.trim();
+    }
+    text
+}
+
+/// What stands between the first parenthesis and the last, if they belong together.
+fn inside(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
+    let (mut lexer, mut depth) = (crate::lexer::Lexer::new(inner), 0_u32);
+    loop {
+        let token = lexer.next_token().ok()?;
+        if token.kind == crate::lexer::TokenKind::End {
+            return (depth == 0).then_some(inner);
+        }
+        match inner.get(token.start as usize..token.end as usize) {
+            Some("(") => depth += 1,
+            Some(")") => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+    }
+}
+
 /// The text of a constraint, as in `CREATE TABLE`.
-pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: Oid) -> Option<String> {
+pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: Oid, pretty: bool) -> Option<String> {
     let constraint = def.constraints.iter().find(|constraint| constraint.oid == oid)?;
     let names = |table: &TableDef, columns: &[u16]| {
         let names: Vec<_> =
@@ -532,7 +608,8 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
     let text = match &constraint.kind {
         ConstraintKind::PrimaryKey(index) => key("PRIMARY KEY", *index),
         ConstraintKind::Unique(index) => key("UNIQUE", *index),
-        ConstraintKind::Check(text) => format!("CHECK (({text}))"),
+        ConstraintKind::Check(text) if pretty => format!("CHECK ({})", without_parentheses(text)),
+        ConstraintKind::Check(text) => format!("CHECK (({}))", without_parentheses(text)),
         ConstraintKind::ForeignKey(key) => {
             let other = catalog.table_by_oid(key.table).ok().flatten()?;
             let mut text = format!(

@@ -53,7 +53,9 @@ pub(super) fn shown(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
 
 /// `pg_depend`: which sequences belong to columns, and which defaults use sequences.
 pub(super) fn dependencies(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    super::objects::members(context, rows)?;
     super::relations::view_dependencies(context, rows);
+    super::dependencies::of_relations(context, rows);
     let (class, default) = CLASSES;
     for def in context.catalog.definitions.tables() {
         if let Some(owner) = def.sequence.and_then(|sequence| sequence.owner) {

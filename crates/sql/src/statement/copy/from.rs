@@ -14,6 +14,7 @@
 use super::Options;
 use super::format::{Fields, Lines};
 use crate::bind::access::Access;
+use crate::catalog::Catalog;
 use crate::catalog::definition::{ConstraintKind, IndexDef, Rows, TableDef};
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::privilege::{INSERT, SELECT};
@@ -33,7 +34,7 @@ use crate::types::datetime::Style;
 use crate::types::{Arena, Datum, Kind, Oid, io, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::quoted_identifier;
-use base::{Error, Result, Xid, sqlstate};
+use base::{Error, Object, Result, Xid, sqlstate};
 use std::cell::RefCell;
 use storage::btree::{Btree, Inserted, Unique};
 use storage::heap::Heap;
@@ -83,6 +84,8 @@ struct Target {
 /// A table that is being filled.
 struct Load<'l> {
     table: &'l TableDef,
+    /// The name of its schema, for errors.
+    schema: String,
     heap: Heap,
     bulk: Bulk,
     shapes: row::Shapes,
@@ -95,7 +98,7 @@ struct Load<'l> {
 }
 
 impl<'l> Load<'l> {
-    fn new(tables: &Tables<'_>, table: &'l TableDef) -> Load<'l> {
+    fn new(tables: &Tables<'_>, table: &'l TableDef, catalog: &Catalog<'_>) -> Load<'l> {
         let relations = tables.relations;
         let rel = match table.rows {
             Rows::Stored(rel) => rel,
@@ -113,6 +116,7 @@ impl<'l> Load<'l> {
         };
         Load {
             table,
+            schema: catalog.schema_name(table.schema).unwrap_or_default(),
             heap: relations.heap(rel).with_fill_factor(fill),
             bulk: Bulk::default(),
             shapes: row_shapes(table),
@@ -134,7 +138,10 @@ impl<'l> Load<'l> {
                     column.name, self.table.name
                 );
                 return Err(Error::statement(sqlstate::NOT_NULL_VIOLATION, message)
-                    .detail(format!("Failing row contains ({}).", show_values(values, &types, style)?)));
+                    .detail(format!("Failing row contains ({}).", show_values(values, &types, style)?))
+                    .about(Object::Schema, self.schema.clone())
+                    .about(Object::Table, self.table.name.clone())
+                    .about(Object::Column, column.name.clone()));
             }
         }
         if !row::encode_short(&self.shapes, values, ROW_TARGET, &mut self.bytes)? {
@@ -174,7 +181,12 @@ impl<'l> Load<'l> {
                 let deadline = if target.unique { tables.deadline() } else { None };
                 match target.tree.insert(&self.key, *tid, unique, deadline)? {
                     Inserted::Done => {}
-                    Inserted::Duplicate(_) => return Err(duplicate(self.table, target, row, &self.shapes, style)?),
+                    Inserted::Duplicate(_) => {
+                        return Err(duplicate(self.table, target, row, &self.shapes, style)?
+                            .about(Object::Schema, self.schema.clone())
+                            .about(Object::Table, self.table.name.clone())
+                            .about(Object::Constraint, target.name.clone()));
+                    }
                 }
             }
             crate::exec::breathe()?;
@@ -294,7 +306,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         let catalog = self.catalog_in(env, work)?;
         let tables = self.open_tables(env, work)?;
         let snapshot = tables.snapshot;
-        let mut load = Load::new(&tables, table);
+        let mut load = Load::new(&tables, table, &catalog);
         let mut input = Input::new(table, columns, options);
         let mut rows = 0_u64;
         while let Some(given) = input.next(out, &LazyCatalog::made(&catalog), &style)? {

@@ -112,6 +112,19 @@ impl Zone {
         Zone::lookup(name).ok_or_else(refuse)
     }
 
+    /// The names of all zones of the database.
+    pub fn all_names() -> impl Iterator<Item = String> {
+        ZONES.available().map(|name| name.as_str().to_owned())
+    }
+
+    /// Are clocks put forward at an instant?
+    pub fn is_summer_at(&self, micros: i64) -> bool {
+        let Rule::Named(rule) = &self.rule else { return false };
+        let seconds = within_database(micros.div_euclid(SECOND) + UNIX_EPOCH_SECONDS);
+        let instant = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        rule.to_offset_info(instant).dst().is_dst()
+    }
+
     /// A zone by its name in the database, in any case.
     pub(super) fn lookup(name: &str) -> Option<Zone> {
         if name.eq_ignore_ascii_case("utc") {

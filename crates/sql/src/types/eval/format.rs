@@ -2,7 +2,7 @@
 //!
 //! The binder has made texts of all arguments that may be of any type; nulls stay nulls.
 
-use super::string::{quote_ident, quote_literal};
+use super::string::quote_literal;
 use crate::types::op::Op;
 use crate::types::{Datum, EvalCtx, text};
 use base::{Error, Result, sqlstate};
@@ -157,7 +157,7 @@ fn shown(letter: char, value: Datum<'_>) -> Result<Vec<u8>> {
             let message = "null values cannot be formatted as an SQL identifier";
             return Err(Error::statement(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
         }
-        ('I', value) => quote_ident(text::validate(value.bytes())?).into_bytes(),
+        ('I', value) => base::settings::quoted_identifier(text::validate(value.bytes())?).into_bytes(),
         (_, Datum::Null) => b"NULL".to_vec(),
         (_, value) => quote_literal(value.bytes()),
     })

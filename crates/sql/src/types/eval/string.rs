@@ -1,11 +1,11 @@
 //! Text: functions, patterns, and the casts to and from characters.
 
-use crate::lexer::keywords::{self, Category};
 use crate::lexer::literal::truncate_name;
 use crate::types::op::Op;
 use crate::types::text::{self, Side};
 use crate::types::{Datum, EvalCtx, Oid, Type, like, md5, regex, typmod};
 use base::Result;
+use base::settings::quoted_identifier;
 
 pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Datum<'a>> {
     use Op::*;
@@ -21,6 +21,12 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         OctetLength => return number(bytes(0).len()),
         BitLength => return number(bytes(0).len() * 8),
         Position => return Ok(Datum::Int(text::position(bytes(0), bytes(1)))),
+        // A name is 64 bytes long: what follows its text is zero.
+        NameByte => {
+            let place = usize::try_from(int(1)).ok().filter(|place| *place < 64);
+            let byte = |place: usize| bytes(0).get(place).copied().unwrap_or_default();
+            return Ok(place.map_or(Datum::Null, |place| Datum::Int(byte(place).into())));
+        }
         Ascii => return Ok(Datum::Int(text::ascii(bytes(0)))),
         StartsWith => return Ok(Datum::Bool(bytes(0).starts_with(bytes(1)))),
         Like | NotLike | Ilike | NotIlike => {
@@ -62,7 +68,7 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         SimilarEscape => like::similar(bytes(0), bytes(1)).and_then(|pattern| keep(&pattern)),
         LikeEscape => like::translate_escape(bytes(0), bytes(1)).and_then(|pattern| keep(&pattern)),
         Md5 => keep(&md5::md5_hex(bytes(0))),
-        QuoteIdent => keep(quote_ident(&String::from_utf8_lossy(bytes(0))).as_bytes()),
+        QuoteIdent => keep(quoted_identifier(&String::from_utf8_lossy(bytes(0))).as_bytes()),
         QuoteLiteral => keep(&quote_literal(bytes(0))),
         ToHex32 => keep(format!("{:x}", int(0) as u32).as_bytes()),
         ToHex64 => keep(format!("{:x}", int(0)).as_bytes()),
@@ -104,15 +110,6 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
 
 fn number<'a>(count: usize) -> Result<Datum<'a>> {
     Ok(Datum::Int(count as i64))
-}
-
-/// A name as SQL has to spell it: in quotes, where it would be folded or taken for a keyword without.
-pub fn quote_ident(name: &str) -> String {
-    let mut bytes = name.bytes();
-    let plain = bytes.next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_')
-        && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-        && keywords::lookup(name).is_none_or(|id| id.row().category == Category::Unreserved);
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 /// A text as a string constant.

@@ -1,0 +1,177 @@
+//! Dumps, from here to PostgreSQL and back.
+//!
+//! ```text
+//!   schema.sql -> server A --roles, pg_dump--> PostgreSQL --roles, pg_dump--> server B
+//!                    |                             |      -Fc, pg_restore ---> server C, of which --data-only is loaded by A's tables
+//!                    `------ rows and \d the same -'------ rows and dump the same --'
+//! ```
+//!
+//! Rules
+//! 1. A dump is loaded with `ON_ERROR_STOP`: nothing in it may fail.
+//! 2. Rows are compared as `COPY` writes them, in the order of their texts; definitions as psql's `\d` shows them, and as a dump of the copy
+//!    spells them.
+
+use super::peer::Peer;
+use super::{Address, folder, load, output};
+use crate::server_under_test::{Launch, ServerUnderTest};
+use crate::{Outcome, tree};
+use std::path::Path;
+
+/// Runs all of it.
+pub fn run(launch: &Launch<'_>) -> Outcome<String> {
+    let dir = tree::scratch("dump")?;
+    let (first, own) = start(launch)?;
+    load(&own, &folder().join("schema.sql"))?;
+    let tables = relations(&own, "r")?;
+    let peer = Peer::start()?;
+    let there = peer.database("copied")?;
+    let (roles, dump) = (dir.join("roles.sql"), dir.join("dump.sql"));
+    // Here to there.
+    dump_roles(&own, &roles)?;
+    load(&there, &roles)?;
+    dump_into(&own, &["-Fp"], &dump)?;
+    load(&there, &dump)?;
+    same_rows(&own, &there, &tables)?;
+    let described = ["r", "i", "S"];
+    same_definitions(&own, &there, &described)?;
+    // There to here.
+    let (second, back) = start(launch)?;
+    let (roles, dump) = (dir.join("roles-back.sql"), dir.join("dump-back.sql"));
+    dump_roles(&there, &roles)?;
+    load(&back, &roles)?;
+    dump_into(&there, &["-Fp"], &dump)?;
+    load(&back, &dump)?;
+    same_rows(&there, &back, &tables)?;
+    same_definitions(&there, &back, &["r", "i", "S", "v"])?;
+    let again = dir.join("dump-again.sql");
+    dump_into(&back, &["-Fp"], &again)?;
+    same_text(&tree::read(&dump)?, &tree::read(&again)?)?;
+    // In an archive, with the schema and the rows apart, and rows as statements.
+    let (third, parts) = start(launch)?;
+    load(&parts, &roles)?;
+    for (name, words) in
+        [("schema", &["-Fc", "--schema-only"][..]), ("data", &["-Fc", "--data-only", "--disable-triggers"][..])]
+    {
+        let archive = dir.join(name);
+        dump_into(&back, if name == "data" { &words[..2] } else { words }, &archive)?;
+        output(parts.client("pg_restore").args(["--exit-on-error", "-d", "postgres"]).arg(&archive))?;
+    }
+    same_rows(&there, &parts, &tables)?;
+    let inserts = dir.join("inserts.sql");
+    dump_into(
+        &own,
+        &["-Fp", "--data-only", "--column-inserts", "-t", "shop.customer", "-t", "public.plain"],
+        &inserts,
+    )?;
+    output(parts.client("psql").args([
+        "-X",
+        "-q",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-c",
+        "TRUNCATE shop.customer, public.plain CASCADE",
+    ]))?;
+    load(&parts, &inserts)?;
+    same_rows(&own, &parts, &["shop.customer".to_owned(), "public.plain".to_owned()])?;
+    for server in [first, second, third] {
+        server.stop()?;
+    }
+    let _ = std::fs::remove_dir_all(&dir);
+    Ok(format!("{} tables", tables.len()))
+}
+
+fn start(launch: &Launch<'_>) -> Outcome<(ServerUnderTest, Address)> {
+    let server = ServerUnderTest::start(launch)?;
+    let address = Address { port: server.port(), database: "postgres".to_owned() };
+    Ok((server, address))
+}
+
+fn dump_into(from: &Address, words: &[&str], file: &Path) -> Outcome<()> {
+    output(from.client("pg_dump").args(words).arg("-f").arg(file)).map(drop)
+}
+
+/// The roles, but for the one that every server has.
+fn dump_roles(from: &Address, file: &Path) -> Outcome<()> {
+    let text = output(from.client("pg_dumpall").arg("--roles-only"))?;
+    let is_own = |line: &str| line.ends_with("ROLE postgres;") || line.contains("ROLE postgres ");
+    let kept: Vec<&str> = text.lines().filter(|line| !is_own(line)).collect();
+    tree::write(file, &kept.join("\n"))
+}
+
+fn ask(address: &Address, text: &str) -> Outcome<String> {
+    output(address.client("psql").args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text]))
+}
+
+/// The names of users' relations of a kind, as they have to be spelt.
+fn relations(address: &Address, kind: &str) -> Outcome<Vec<String>> {
+    let text = format!(
+        "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind = '{kind}' AND c.oid >= 16384 ORDER BY 1"
+    );
+    let names: Vec<String> = ask(address, &text)?.lines().map(str::to_owned).collect();
+    if names.is_empty() { Err(format!("no relation of kind {kind}")) } else { Ok(names) }
+}
+
+/// The rows of a table as `COPY` writes them, sorted.
+fn rows(address: &Address, table: &str) -> Outcome<Vec<String>> {
+    let text = ask(address, &format!("COPY (SELECT * FROM {table}) TO STDOUT"))?;
+    let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
+    rows.sort_unstable();
+    Ok(rows)
+}
+
+fn same_rows(one: &Address, other: &Address, tables: &[String]) -> Outcome<()> {
+    for table in tables {
+        let (here, there) = (rows(one, table)?, rows(other, table)?);
+        if here != there {
+            return Err(format!(
+                "{table} has {} rows in {one:?}, {} in {other:?}, and not the same",
+                here.len(),
+                there.len()
+            ));
+        }
+    }
+    for sequence in relations(one, "S")? {
+        let text = format!("SELECT last_value, is_called FROM {sequence}");
+        let (here, there) = (ask(one, &text)?, ask(other, &text)?);
+        if here != there {
+            return Err(format!("{sequence} stands at {here} in {one:?}, at {there} in {other:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn same_definitions(one: &Address, other: &Address, kinds: &[&str]) -> Outcome<()> {
+    for kind in kinds {
+        let (here, there) = (relations(one, kind)?, relations(other, kind)?);
+        if here != there {
+            return Err(format!("relations of kind {kind}: {here:?} in {one:?}, {there:?} in {other:?}"));
+        }
+        for relation in here {
+            let command = format!("\\d {relation}");
+            let (here, there) = (ask(one, &command)?, ask(other, &command)?);
+            if here != there {
+                return Err(format!("{command}: in {one:?}\n{here}\nin {other:?}\n{there}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Two dumps, but for the lines that name versions and hold a word of chance.
+fn same_text(one: &str, other: &str) -> Outcome<()> {
+    let is_told = |line: &&str| {
+        !line.starts_with("-- Dumped ") && !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict")
+    };
+    let (one, other): (Vec<&str>, Vec<&str>) =
+        (one.lines().filter(is_told).collect(), other.lines().filter(is_told).collect());
+    let at = one.iter().zip(&other).position(|(here, there)| here != there);
+    match at {
+        None if one.len() == other.len() => Ok(()),
+        at => {
+            let from = at.unwrap_or(one.len().min(other.len())).saturating_sub(3);
+            let part = |lines: &[&str]| lines.iter().skip(from).take(10).copied().collect::<Vec<_>>().join("\n");
+            Err(format!("the dump of a copy differs:\n{}\nand\n{}", part(&one), part(&other)))
+        }
+    }
+}
