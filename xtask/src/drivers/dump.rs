@@ -106,7 +106,7 @@ fn ask(address: &Address, text: &str) -> Outcome<String> {
 fn relations(address: &Address, kind: &str) -> Outcome<Vec<String>> {
     let text = format!(
         "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind = '{kind}' AND c.oid >= 16384 ORDER BY 1"
+         WHERE c.relkind = '{kind}' AND c.oid >= 16384 AND n.nspname !~ '^pg_' ORDER BY 1"
     );
     let names: Vec<String> = ask(address, &text)?.lines().map(str::to_owned).collect();
     if names.is_empty() { Err(format!("no relation of kind {kind}")) } else { Ok(names) }

@@ -241,6 +241,12 @@ settings! {
     PasswordFile "password_file": FileLocations, Start, text(TextRule::Path, ""),
         option "--password-file", flags Flags::SUPERUSER_ONLY.and(Flags::NOT_IN_AUTO_FILE);
 
+    /// The file that says who may log in from where, and how he proves who he is: `pg_hba.conf`.
+    ///
+    /// A relative name lies in the data directory. While there is no such file, everybody gets in from this machine only until the user
+    /// `postgres` has a password, and from then on nobody without a password. `SELECT pg_reload_conf()` reads it again.
+    HbaFile "hba_file": FileLocations, Start, text(TextRule::Path, "pg_hba.conf"), flags Flags::SUPERUSER_ONLY;
+
     // ---- Connections and Authentication
 
     /// Where the server accepts connections: `ADDRESS:PORT`, or several separated by commas.
@@ -255,10 +261,10 @@ settings! {
     /// The first port of `listen`, under PostgreSQL's name.
     Port "port": Connections, Internal, integer(0, 65_535, Unit::None, 5433);
 
-    /// Directories in which the server listens on a socket of the file system, separated by commas; empty for none.
+    /// Directories in which the server listens on sockets of the file system.
     ///
-    /// The socket is called `.s.PGSQL.` and the port. PostgreSQL's clients look in `/tmp`, or in `/var/run/postgresql`; its own default is one of
-    /// them. In `pg_hba.conf` such connections are `local`.
+    /// They are separated by commas; empty for none. The socket is called `.s.PGSQL.` and the port. PostgreSQL's clients look in `/tmp`, or in
+    /// `/var/run/postgresql`; its own default is one of them. In `pg_hba.conf` such connections are `local`.
     UnixSocketDirectories "unix_socket_directories": Connections, Start, text(TextRule::Any, ""),
         option "--unix-socket-directories", flags Flags::LIST.and(Flags::SUPERUSER_ONLY);
 
@@ -299,19 +305,15 @@ settings! {
     PasswordEncryption "password_encryption": Authentication, Session,
         one_of(&choice::PASSWORD_ENCRYPTION, "scram-sha-256");
 
-    /// The file that says who may log in from where, and how he proves who he is: `pg_hba.conf`.
-    ///
-    /// A relative name lies in the data directory. While there is no such file, everybody gets in from this machine only until the user
-    /// `postgres` has a password, and from then on nobody without a password. `SELECT pg_reload_conf()` reads it again.
-    HbaFile "hba_file": FileLocations, Start, text(TextRule::Path, "pg_hba.conf"), flags Flags::SUPERUSER_ONLY;
-
     /// How many wrong passwords in a row somebody may give before he has to pause; `0` for any number.
     ///
     /// They are counted for each address and role together, and with ten times the patience for each address.
     /// `gearbox.failed_logins` shows them.
     FailedLoginLimit "failed_login_limit": Authentication, Start, integer(0, 1_000_000, Unit::None, 10);
 
-    /// For how long nobody is listened to after the first wrong password above that limit; each further one doubles it.
+    /// How long the pause is after the first wrong password above that limit.
+    ///
+    /// Each further one doubles it.
     FailedLoginDelay "failed_login_delay": Authentication, Start, integer(1, 3_600_000, Unit::Milliseconds, 1000);
 
     /// How long that pause becomes at most.
@@ -332,13 +334,17 @@ settings! {
     /// The server's private key, PEM, without a passphrase; only its owner may be able to read the file.
     SslKeyFile "ssl_key_file": Ssl, Start, text(TextRule::Path, "server.key");
 
-    /// Certificates of those whose signatures make a client's certificate good, PEM; empty asks clients for none.
+    /// Certificates of those whose signatures make a client's certificate good, PEM.
+    ///
+    /// Empty asks clients for none.
     SslCaFile "ssl_ca_file": Ssl, Start, text(TextRule::Path, "");
 
     /// Which clients' certificates were taken back: lists of each authority, PEM; empty for none.
     SslCrlFile "ssl_crl_file": Ssl, Start, text(TextRule::Path, "");
 
-    /// The oldest version of TLS that is spoken. Those before 1.2 are not there.
+    /// The oldest version of TLS that is spoken.
+    ///
+    /// Those before 1.2 are not there.
     SslMinProtocolVersion "ssl_min_protocol_version": Ssl, Start, one_of(&choice::TLS_VERSION, "TLSv1.2");
 
     /// The newest version of TLS that is spoken; empty for the newest there is.

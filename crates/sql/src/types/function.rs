@@ -1096,6 +1096,12 @@ functions! {
     89 "version" [] TEXT Version Strict Stable;
     320 "width_bucket" [FLOAT8 FLOAT8 FLOAT8 INT4] INT4 FloatWidthBucket Strict Immutable;
     2170 "width_bucket" [NUMERIC NUMERIC NUMERIC INT4] INT4 NumericWidthBucket Strict Immutable;
+    5084 "xid8eq" [XID8 XID8] BOOL IntEq Strict Immutable;
+    5037 "xid8ge" [XID8 XID8] BOOL IntGe Strict Immutable;
+    5035 "xid8gt" [XID8 XID8] BOOL IntGt Strict Immutable;
+    5036 "xid8le" [XID8 XID8] BOOL IntLe Strict Immutable;
+    5034 "xid8lt" [XID8 XID8] BOOL IntLt Strict Immutable;
+    5085 "xid8ne" [XID8 XID8] BOOL IntNe Strict Immutable;
 }
 
 #[cfg(test)]

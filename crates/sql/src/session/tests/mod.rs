@@ -480,7 +480,7 @@ fn what_is_not_there_yet_is_refused_with_a_hint() {
         "notify x",
         "insert into pg_class values (1)",
         "with recursive a as (select * from b), b as (select 1) select * from a",
-        "select generate_series(1, 2), generate_series(1, 3)",
+        "select generate_series(1, 2) + 1, count(*)",
         "select generate_series(1, 2), row_number() over ()",
     ] {
         let mut session = bench.session();
