@@ -362,10 +362,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_connected_is_not_crossed() {
-        // 0 and 2 are small, and only 1 connects them: one pass over 1 for pairs of both would cost less.
+    fn what_is_not_connected_is_crossed_only_if_that_costs_less() {
+        // Only 1 connects 0 and 2. While both are small, one pass over 1 for the pairs of both is cheaper; many pairs are not made.
         let joins = Chain { equal: vec![(0, 1, 0.05), (1, 2, 0.05)], indexed: 0 };
         let tree = ordered(&[item(20.0), item(1e5), item(20.0)], &joins).unwrap();
+        assert!(tree.contains("(0*2)"), "{tree}");
+        let joins = Chain { equal: vec![(0, 1, 1e-4), (1, 2, 1e-4)], indexed: 0 };
+        let tree = ordered(&[item(1e4), item(1e5), item(1e4)], &joins).unwrap();
         assert!(!tree.contains('*'), "{tree}");
         // Of what costs the same the first comes first.
         let joins = Chain { equal: vec![], indexed: 0 };
