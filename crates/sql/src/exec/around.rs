@@ -241,10 +241,15 @@ impl Around<'_> {
                     Err(error) => return Err(error),
                 }
             }
+            Op::SetConfig if args[0].is_null() || args[1].is_null() => {
+                return Err(
+                    Error::unsupported("set_config with a null").hint("RESET gives a setting its default again.")
+                );
+            }
             Op::SetConfig => {
                 let (name, value) = (string(0), string(1));
                 lookup(&name)?;
-                let local = args[2].bool();
+                let local = !args[2].is_null() && args[2].bool();
                 self.requests.borrow_mut().push(Request::Set(SettingRequest { name, value: value.clone(), local }));
                 return text(&value);
             }
