@@ -1,7 +1,8 @@
-//! A plan's tree as text: what `EXPLAIN` shows.
+//! A plan's tree as it is shown by `EXPLAIN`, in whatever form ([`super::shown`]).
 //!
 //! Nodes and conditions are named as PostgreSQL names them, where there is such a node.
 
+use super::shown::{ShownNode, Value};
 use super::tree::{IndexScan, JoinType, Node, SubtreeKind, Tree};
 use crate::bind::tree::{Bound, Column, Expr, ExprKind, ModificationKind, ROW_ID, TABLE_OID};
 use crate::plan::blob::Constant;
@@ -10,33 +11,153 @@ use crate::types::datetime::Style;
 use crate::types::op::Op;
 use crate::types::{Type, io, table, typmod};
 
-/// The lines of a plan.
-pub fn lines(bound: &Bound, tree: &Tree) -> Vec<String> {
-    let mut printer = Printer { bound, tree, lines: Vec::new(), commons: true, inset: 0 };
+/// What is shown of a plan.
+pub fn shown(bound: &Bound, tree: &Tree) -> ShownNode {
+    let mut printer = Printer { bound, tree, open: Vec::new(), root: ShownNode::default(), commons: true, below: None };
     printer.node(&tree.root, 0, "");
-    printer.lines
+    printer.close(0);
+    printer.root
+}
+
+/// Where a node lies: as long as the tree is there, a name for it.
+pub fn place(node: &Node) -> usize {
+    std::ptr::from_ref(node) as usize
 }
 
 struct Printer<'p> {
     bound: &'p Bound,
     tree: &'p Tree,
-    lines: Vec<String>,
+    /// The node that is shown, below those that it is below of.
+    open: Vec<ShownNode>,
+    root: ShownNode,
     /// Common tables are still to be shown: they come below the first node, before its children.
     commons: bool,
-    /// How far everything is moved to the right.
-    inset: usize,
+    /// What the next node is to the node above, and the name of its subquery, if it is the root of one.
+    below: Option<(&'static str, String)>,
 }
 
 impl Printer<'_> {
-    fn line(&mut self, depth: usize, text: &str) {
-        let indent = if depth == 0 { 0 } else { depth * 6 - 4 } + self.inset;
-        let arrow = if depth == 0 { "" } else { "->  " };
-        self.lines.push(format!("{}{arrow}{text}", " ".repeat(indent)));
+    /// The nodes from that depth on are complete.
+    fn close(&mut self, depth: usize) {
+        while self.open.len() > depth
+            && let Some(done) = self.open.pop()
+        {
+            match self.open.last_mut() {
+                Some(above) => above.children.push(done),
+                None => self.root = done,
+            }
+        }
+    }
+
+    fn line(&mut self, depth: usize, text: &str, node: &Node) {
+        self.close(depth);
+        let (mut relationship, mut subplan) = (None, None);
+        if let Some((word, name)) = self.below.take() {
+            (relationship, subplan) = (Some(word), Some(name));
+        } else if let Some(above) = self.open.last() {
+            let before = above.children.iter().filter(|child| child.subplan.is_none()).count();
+            relationship = Some(match (above.title.starts_with("Append"), before) {
+                (true, _) => "Member",
+                (false, 0) => "Outer",
+                (false, _) => "Inner",
+            });
+        }
+        let fields = self.fields(text, node);
+        let (title, places) = (text.to_owned(), vec![place(node)]);
+        self.open.push(ShownNode { title, places, fields, relationship, subplan, ..ShownNode::default() });
+    }
+
+    /// Adds to the node of that depth; of two conditions of one name it has both.
+    fn add_note(&mut self, depth: usize, word: &str, value: Value) {
+        let Some(shown) = self.open.get_mut(depth) else { return };
+        let known = shown.notes.iter_mut().find(|(name, _)| name == word);
+        match (known, value) {
+            (Some((_, Value::Text(old))), Value::Text(new)) => *old = format!("({old} AND {new})"),
+            (_, value) => shown.notes.push((word.to_owned(), value)),
+        }
     }
 
     fn note(&mut self, depth: usize, text: &str) {
-        let indent = depth * 6 + 2 + self.inset;
-        self.lines.push(format!("{}{text}", " ".repeat(indent)));
+        match text.split_once(": ") {
+            Some((word, rest)) => self.add_note(depth, word, Value::text(rest)),
+            None => self.add_note(depth, text, Value::number(true)),
+        }
+    }
+
+    /// The next node is the root of a subquery of the node of that depth.
+    fn header(&mut self, relationship: &'static str, name: String) {
+        self.below = Some((relationship, name));
+    }
+
+    /// What other forms than text say of a node first.
+    fn fields(&self, text: &str, node: &Node) -> Vec<(&'static str, Value)> {
+        let word = text.split(" on ").next().unwrap_or(text);
+        let mut fields = vec![("Node Type", Value::text(word))];
+        let mut add = |name, text: &str| fields.push((name, Value::text(text)));
+        let or = |alias: &str, name: &str| if alias.is_empty() { name.to_owned() } else { alias.to_owned() };
+        match node {
+            Node::SeqScan { alias, table, .. } | Node::View { alias, table, .. } => {
+                add("Relation Name", &table.name);
+                add("Alias", &or(alias, &table.name));
+            }
+            Node::IndexScan(scan) => {
+                let index = scan.table.index(scan.index).map_or("", |index| index.name.as_str());
+                add("Scan Direction", if scan.backward { "Backward" } else { "Forward" });
+                add("Index Name", index);
+                add("Relation Name", &scan.table.name);
+                add("Alias", &or(&scan.alias, &scan.table.name));
+                fields[0].1 = Value::text("Index Scan");
+            }
+            Node::Function { name, call, .. } => {
+                let function = match &call.kind {
+                    ExprKind::Call(call) => call.shown(),
+                    _ => "expression",
+                };
+                add("Function Name", function);
+                add("Alias", &or(name, function));
+            }
+            Node::NestedLoop { join, .. } | Node::HashJoin { join, .. } => {
+                add("Join Type", if *join == JoinType::Inner { "Inner" } else { join_word(*join).trim_start() });
+                let word = if matches!(node, Node::HashJoin { .. }) { "Hash Join" } else { "Nested Loop" };
+                fields[0].1 = Value::text(word);
+            }
+            Node::Aggregate { .. } => {
+                add(
+                    "Strategy",
+                    match word {
+                        "Aggregate" => "Plain",
+                        "MixedAggregate" => "Mixed",
+                        "GroupAggregate" => "Sorted",
+                        _ => "Hashed",
+                    },
+                );
+                add("Partial Mode", "Simple");
+                fields[0].1 = Value::text("Aggregate");
+            }
+            Node::SetOperation { .. } => {
+                add("Strategy", "Hashed");
+                add("Command", word.trim_start_matches("HashSetOp "));
+                fields[0].1 = Value::text("SetOp");
+            }
+            Node::WorkScan { alias, number, .. } => {
+                let name = self.bound.recursions.get(usize::from(*number)).map_or("", String::as_str);
+                add("CTE Name", name);
+                add("Alias", &or(alias, name));
+            }
+            Node::CommonScan { alias, name, .. } => {
+                add("CTE Name", name);
+                add("Alias", &or(alias, name));
+            }
+            Node::Values { rows, .. } if rows.len() != 1 => add("Alias", "*VALUES*"),
+            Node::Modify(modify) => {
+                add("Operation", word);
+                add("Relation Name", &modify.table.name);
+                add("Alias", &modify.table.name);
+                fields[0].1 = Value::text("ModifyTable");
+            }
+            _ => {}
+        }
+        fields
     }
 
     fn condition(&mut self, depth: usize, word: &str, exprs: &[Expr]) {
@@ -65,7 +186,7 @@ impl Printer<'_> {
         for number in numbers {
             if let Some(subplan) = tree.subplans.get(usize::from(number)) {
                 let word = if subplan.constant { "InitPlan" } else { "SubPlan" };
-                self.note(depth, &format!("{word} {}", number + 1));
+                self.header(word, format!("{word} {}", number + 1));
                 self.node(&subplan.root, depth + 1, "");
             }
         }
@@ -76,10 +197,8 @@ impl Printer<'_> {
             return;
         }
         for common in self.tree.commons.iter().flatten() {
-            self.note(depth, &format!("CTE {}", common.name));
-            self.inset += 2;
+            self.header("InitPlan", format!("CTE {}", common.name));
             self.node(&common.root, depth + 1, "");
-            self.inset -= 2;
         }
     }
 
@@ -100,50 +219,53 @@ impl Printer<'_> {
                 return;
             }
             Node::Project { child, .. } => {
-                self.line(depth, &format!("{prefix}Result"));
+                self.line(depth, &format!("{prefix}Result"), node);
                 self.subplans(node, depth);
                 self.node(child, depth + 1, "");
                 return;
             }
-            Node::Nothing => self.line(depth, &format!("{prefix}Result")),
+            Node::Nothing => self.line(depth, &format!("{prefix}Result"), node),
             Node::Once { filter } => {
-                self.line(depth, &format!("{prefix}Result"));
+                self.line(depth, &format!("{prefix}Result"), node);
                 self.condition(depth, "One-Time Filter", filter);
             }
             Node::Values { rows, .. } => {
                 let word = if rows.len() == 1 { "Result" } else { "Values Scan on \"*VALUES*\"" };
-                self.line(depth, &format!("{prefix}{word}"));
+                self.line(depth, &format!("{prefix}{word}"), node);
             }
             Node::Function { name, call, filter, .. } => {
                 let function = match &call.kind {
                     ExprKind::Call(call) => call.shown(),
                     _ => "expression",
                 };
-                self.line(depth, &format!("{prefix}{}", Printer::named("Function Scan", function, name)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("Function Scan", function, name)), node);
                 self.condition(depth, "Filter", filter);
             }
             Node::View { alias, table, filter, .. } => {
-                self.line(depth, &format!("{prefix}{}", Printer::named("View Scan", &table.name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("View Scan", &table.name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
             Node::SeqScan { alias, table, filter, .. } => {
-                self.line(depth, &format!("{prefix}{}", Printer::named("Seq Scan", &table.name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("Seq Scan", &table.name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
-            Node::IndexScan(scan) => self.index_scan(scan, depth, prefix),
+            Node::IndexScan(scan) => self.index_scan(scan, node, depth, prefix),
             Node::Filter { child, condition } => {
                 // PostgreSQL has no node for a filter: the node below shows it.
                 self.node(child, depth, prefix);
+                if let Some(shown) = self.open.get_mut(depth) {
+                    shown.places.insert(0, place(node));
+                }
                 self.condition(depth, "Filter", condition);
                 self.subplans(node, depth);
                 return;
             }
             Node::NestedLoop { join, condition, .. } => {
-                self.line(depth, &format!("{prefix}Nested Loop{}", join_word(*join)));
+                self.line(depth, &format!("{prefix}Nested Loop{}", join_word(*join)), node);
                 self.condition(depth, "Join Filter", condition);
             }
             Node::HashJoin { join, keys, condition, .. } => {
-                self.line(depth, &format!("{prefix}Hash{} Join", join_word(*join)));
+                self.line(depth, &format!("{prefix}Hash{} Join", join_word(*join)), node);
                 let equal: Vec<String> = keys
                     .iter()
                     .map(|(outer, inner, _)| format!("({} = {})", self.expr(outer), self.expr(inner)))
@@ -153,7 +275,7 @@ impl Printer<'_> {
                 self.condition(depth, "Join Filter", condition);
             }
             Node::Sort { keys, bound, child } => {
-                self.line(depth, &format!("{prefix}Sort"));
+                self.line(depth, &format!("{prefix}Sort"), node);
                 let keys: Vec<String> = keys
                     .iter()
                     .map(|key| {
@@ -167,12 +289,12 @@ impl Printer<'_> {
                         shown
                     })
                     .collect();
-                self.note(depth, &format!("Sort Key: {}", keys.join(", ")));
+                self.add_note(depth, "Sort Key", Value::List(keys.into_iter().map(Value::Text).collect()));
                 if bound.is_some() {
                     self.note(depth, "Bounded by Limit");
                 }
             }
-            Node::Limit { .. } => self.line(depth, &format!("{prefix}Limit")),
+            Node::Limit { .. } => self.line(depth, &format!("{prefix}Limit"), node),
             Node::Aggregate { grouping, .. } => {
                 let empty = grouping.sets.iter().filter(|set| set.is_empty()).count();
                 let word = match () {
@@ -180,53 +302,53 @@ impl Printer<'_> {
                     () if empty > 0 => "MixedAggregate",
                     () => "HashAggregate",
                 };
-                self.line(depth, &format!("{prefix}{word}"));
+                self.line(depth, &format!("{prefix}{word}"), node);
                 for set in grouping.sets.iter().filter(|set| !set.is_empty()) {
                     let keys: Vec<String> = set
                         .iter()
                         .filter_map(|key| grouping.keys.get(usize::from(*key)))
                         .map(|key| self.expr(key))
                         .collect();
-                    self.note(depth, &format!("Hash Key: {}", keys.join(", ")));
+                    self.add_note(depth, "Hash Key", Value::List(keys.into_iter().map(Value::Text).collect()));
                 }
                 for _ in 0..empty {
                     self.note(depth, "Group Key: ()");
                 }
                 if !grouping.keys.is_empty() && grouping.sets.is_empty() {
                     let keys: Vec<String> = grouping.keys.iter().map(|key| self.expr(key)).collect();
-                    self.note(depth, &format!("Group Key: {}", keys.join(", ")));
+                    self.add_note(depth, "Group Key", Value::List(keys.into_iter().map(Value::Text).collect()));
                 }
             }
-            Node::Window { .. } => self.line(depth, &format!("{prefix}WindowAgg")),
+            Node::Window { .. } => self.line(depth, &format!("{prefix}WindowAgg"), node),
             Node::Distinct { keys, .. } => {
-                self.line(depth, &format!("{prefix}Unique"));
+                self.line(depth, &format!("{prefix}Unique"), node);
                 let keys: Vec<String> = keys.iter().map(|(key, _)| self.expr(key)).collect();
-                self.note(depth, &format!("Group Key: {}", keys.join(", ")));
+                self.add_note(depth, "Group Key", Value::List(keys.into_iter().map(Value::Text).collect()));
             }
-            Node::Append { .. } => self.line(depth, &format!("{prefix}Append")),
+            Node::Append { .. } => self.line(depth, &format!("{prefix}Append"), node),
             Node::SetOperation { except, all, .. } => {
                 let word = if *except { "Except" } else { "Intersect" };
-                self.line(depth, &format!("{prefix}HashSetOp {word}{}", if *all { " All" } else { "" }));
+                self.line(depth, &format!("{prefix}HashSetOp {word}{}", if *all { " All" } else { "" }), node);
             }
-            Node::Recursion { .. } => self.line(depth, &format!("{prefix}Recursive Union")),
+            Node::Recursion { .. } => self.line(depth, &format!("{prefix}Recursive Union"), node),
             Node::WorkScan { alias, filter, number, .. } => {
                 let name = self.bound.recursions.get(usize::from(*number)).map_or("", String::as_str);
-                self.line(depth, &format!("{prefix}{}", Printer::named("WorkTable Scan", name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("WorkTable Scan", name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
-            Node::Materialize { .. } => self.line(depth, &format!("{prefix}Materialize")),
+            Node::Materialize { .. } => self.line(depth, &format!("{prefix}Materialize"), node),
             Node::CommonScan { alias, name, filter, .. } => {
-                self.line(depth, &format!("{prefix}{}", Printer::named("CTE Scan", name, alias)));
+                self.line(depth, &format!("{prefix}{}", Printer::named("CTE Scan", name, alias)), node);
                 self.condition(depth, "Filter", filter);
             }
-            Node::LockRows(_) => self.line(depth, &format!("{prefix}LockRows")),
+            Node::LockRows(_) => self.line(depth, &format!("{prefix}LockRows"), node),
             Node::Modify(modify) => {
                 let word = match modify.kind {
                     ModificationKind::Insert => "Insert",
                     ModificationKind::Update => "Update",
                     ModificationKind::Delete => "Delete",
                 };
-                self.line(depth, &format!("{prefix}{}", Printer::named(word, &modify.table.name, "")));
+                self.line(depth, &format!("{prefix}{}", Printer::named(word, &modify.table.name, "")), node);
             }
         }
         if !matches!(node, Node::Modify(_) | Node::LockRows(_)) {
@@ -238,11 +360,11 @@ impl Printer<'_> {
         }
     }
 
-    fn index_scan(&mut self, scan: &IndexScan, depth: usize, prefix: &str) {
+    fn index_scan(&mut self, scan: &IndexScan, node: &Node, depth: usize, prefix: &str) {
         let index = scan.table.index(scan.index).map_or("", |index| index.name.as_str());
         let word = if scan.backward { "Index Scan Backward" } else { "Index Scan" };
         let what = format!("{word} using {index}");
-        self.line(depth, &format!("{prefix}{}", Printer::named(&what, &scan.table.name, &scan.alias)));
+        self.line(depth, &format!("{prefix}{}", Printer::named(&what, &scan.table.name, &scan.alias)), node);
         self.condition(depth, "Index Cond", &scan.seen_to);
         self.condition(depth, "Filter", &scan.filter);
     }
@@ -254,7 +376,11 @@ impl Printer<'_> {
             TABLE_OID => "tableoid",
             index => relation.columns.get(usize::from(index)).map_or("", |(name, _)| name.as_str()),
         };
-        let several = self.bound.relations.iter().filter(|relation| !relation.name.is_empty()).count() > 1;
+        // What an UPDATE reads and what it writes have one name.
+        let mut names =
+            self.bound.relations.iter().map(|relation| relation.name.as_str()).filter(|name| !name.is_empty());
+        let first = names.next();
+        let several = names.any(|name| Some(name) != first);
         match (relation.name.as_str(), name) {
             ("", "") => format!("${}.{}", column.relation, column.column),
             ("", name) => name.to_owned(),

@@ -16,6 +16,7 @@
 //! | [`path`], [`cost`] | how a table's rows are found, and how many there may be |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
+//! | [`explain`], [`shown`] | what `EXPLAIN` shows of it |
 //! | [`cache`] | plans that sessions share |
 //!
 //! Rules
@@ -36,6 +37,7 @@ pub mod program;
 mod pull_up;
 pub mod record;
 mod recursive;
+pub mod shown;
 pub mod tree;
 mod window;
 

@@ -8,11 +8,13 @@
 //! Rules
 //! 1. A table with nothing but `NOT NULL` and keys is filled in batches: pages one after the other, a log record for each.
 //! 2. Everything else goes the way of `INSERT`, with one plan for all rows and one command number, so that it means the same.
-//! 3. The client is waited for between batches; an error leaves the transaction failed, and what it sends after that is the server's to
+//! 3. With `WHERE`, too: the plan is one of `INSERT … SELECT` from the row that has come.
+//! 4. The client is waited for between batches; an error leaves the transaction failed, and what it sends after that is the server's to
 //!    pass over.
 
 use super::Options;
-use super::format::{Fields, Lines};
+use super::binary::Tuples;
+use super::format::{Fields, Form, Lines};
 use crate::bind::access::Access;
 use crate::catalog::definition::{ConstraintKind, IndexDef, Rows, TableDef};
 use crate::catalog::lazy::LazyCatalog;
@@ -22,6 +24,7 @@ use crate::exec::access::Tables;
 use crate::large::{self, Place, ROW_TARGET};
 use crate::parser::ast::{Copy, Name};
 use crate::plan::Plan;
+use crate::plan::blob::At;
 use crate::row::{self, Shape};
 use crate::session::run::Compiled;
 use crate::session::work::Work;
@@ -216,14 +219,11 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
     pub(super) fn copy_from<O: Output>(
         &mut self,
         env: &Environment<'_>,
+        text: &str,
         copy: &Copy<'_>,
-        options: &Options,
+        options: &mut Options,
         out: &mut O,
     ) -> Result<u64> {
-        if copy.filter.is_some() {
-            return Err(Error::unsupported("COPY FROM with WHERE is not supported")
-                .hint("Copy into another table, and use INSERT INTO … SELECT … WHERE."));
-        }
         self.check_writes(env, "COPY FROM")?;
         let is_sequence = {
             let (schema, name) = crate::catalog::split(copy.path)?;
@@ -243,27 +243,38 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                            subtransaction";
             return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
-        let plan = match is_plain(&table, &columns) {
+        let copied: Vec<String> = columns.iter().map(|column| table.columns[*column].name.clone()).collect();
+        let all: Vec<String> = table.visible().map(|(_, column)| column.name.clone()).collect();
+        options.resolve(&copied, &all)?;
+        let plan = match is_plain(&table, &columns) && copy.filter.is_none() {
             true => None,
             false => {
                 let name = self.full_name(env, &table)?;
                 let named: Vec<String> =
                     columns.iter().map(|column| quoted_identifier(&table.columns[*column].name)).collect();
                 let slots: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
-                let text = format!(
-                    "insert into {name} ({}) overriding system value values ({})",
-                    named.join(", "),
-                    slots.join(", ")
-                );
+                let (named, slots) = (named.join(", "), slots.join(", "));
+                let into = format!("insert into {name} ({named}) overriding system value");
+                let range = (copy.filter_range.0 as usize, copy.filter_range.1 as usize);
+                let text = match copy.filter.and_then(|_| text.get(range.0..range.1)) {
+                    Some(filter) => {
+                        let alias = quoted_identifier(&table.name);
+                        format!("{into} select * from (values ({slots})) as {alias}({named}) where ({filter}\n)")
+                    }
+                    None => format!("{into} values ({slots})"),
+                };
                 let types: Vec<Oid> = columns.iter().map(|column| table.columns[*column].ty.oid).collect();
                 match self.compile(env, &text, (0, text.len()), &[], &types, false)? {
+                    Ok(Compiled::Plan(plan)) if copy.filter.is_some() && has_subplans(&plan) => {
+                        return Err(Error::unsupported("cannot use subquery in COPY FROM WHERE condition"));
+                    }
                     Ok(Compiled::Plan(plan)) => Some(plan),
                     _ => return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an INSERT has no plan")),
                 }
             }
         };
         self.transaction.take_snapshot();
-        out.copy_in(CopyFormat::Text, columns.len())?;
+        out.copy_in(if options.binary { CopyFormat::Binary } else { CopyFormat::Text }, columns.len())?;
         let mut work = self.take_work();
         let copied = self.copy_rows(env, &mut work, (&table, &columns), plan.as_deref(), options, out);
         self.work = work;
@@ -283,49 +294,51 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog_in(env, work)?;
-        let form = &options.form;
-        let (mut lines, mut fields, mut arena) = (Lines::default(), Fields::default(), Arena::new());
-        let (mut rows, mut skip_header) = (0_u64, form.header);
+        let mut arena = Arena::new();
+        let mut source = match options.binary {
+            true => Source::Binary(Tuples::default()),
+            false => {
+                Source::Text { form: &options.form, lines: Lines::default(), fields: Fields::default(), begun: false }
+            }
+        };
+        let mut rows = 0_u64;
         let mut tables = self.open_tables(env, work)?;
         let snapshot = tables.snapshot;
         let mut load = plan.is_none().then(|| Load::new(&tables, table));
         let mut last = false;
         while !last {
-            last = !out.copied(|piece| lines.push(piece))?;
-            while let Some(line) = lines.next(form, last) {
-                if std::mem::take(&mut skip_header) {
-                    if form.header_matches {
-                        fields.read(form, line)?;
-                        check_header(table, columns, &fields)?;
-                    }
-                    continue;
-                }
-                fields.read(form, line)?;
-                check_count(table, columns, &fields, line)?;
+            last = !out.copied(|piece| source.push(piece))?;
+            while source.next(table, columns, last)? {
                 {
                     let mut values =
                         vec![Datum::Null; if plan.is_some() { columns.len() } else { table.columns.len() }];
                     for (at, &column) in columns.iter().enumerate() {
-                        let Some(field) = fields.get(at) else { continue };
+                        let Some(field) = source.get(at) else { continue };
                         let ty = table.columns[column].ty;
-                        let text = crate::types::text::validate(field)?;
-                        let value = match table::kind(ty.oid) {
-                            Kind::Reg => Datum::Int(catalog.read_reg(ty.oid, text)?.0.into()),
-                            _ => io::input(ty, text, &arena, &style)?,
+                        let value = if options.binary {
+                            io::receive(ty, field, &arena)?
+                        } else {
+                            let text = crate::types::text::validate(field)?;
+                            match table::kind(ty.oid) {
+                                Kind::Reg => Datum::Int(catalog.read_reg(ty.oid, text)?.0.into()),
+                                _ => io::input(ty, text, &arena, &style)?,
+                            }
                         };
                         values[if plan.is_some() { at } else { column }] = value;
                     }
                     match (&mut load, plan) {
-                        (Some(load), _) => load.push(&values, &tables, &style)?,
+                        (Some(load), _) => {
+                            load.push(&values, &tables, &style)?;
+                            rows += 1;
+                        }
                         (None, Some(plan)) => {
                             let view = self.view(env);
                             let around = self.around(env, LazyCatalog::made(&catalog), &view, style);
-                            self.insert_row(plan, &around, &mut tables, &values)?;
+                            rows += self.insert_row(plan, &around, &mut tables, &values)?;
                         }
                         (None, None) => {}
                     }
                 }
-                rows += 1;
                 // The values are in the row by now.
                 arena.reset();
             }
@@ -338,15 +351,15 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         Ok(rows)
     }
 
-    /// Inserts one row with the plan of an `INSERT`.
+    /// Inserts one row with the plan of an `INSERT`; answers how many there were.
     fn insert_row(
         &self,
         plan: &[u8],
         around: &crate::exec::around::Around<'_>,
         tables: &mut Tables<'_>,
         values: &[Datum<'_>],
-    ) -> Result<()> {
-        let Some(plan) = Plan::new(plan) else { return Ok(()) };
+    ) -> Result<u64> {
+        let Some(plan) = Plan::new(plan) else { return Ok(0) };
         let own = Tables {
             relations: tables.relations,
             snapshot: tables.snapshot,
@@ -360,7 +373,53 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
             exec.bind(values.get(parameter.index as usize).copied().unwrap_or(Datum::Null))?;
         }
         while exec.next_row()? {}
-        Ok(())
+        Ok(exec.changed())
+    }
+}
+
+/// Has a plan queries in its expressions?
+fn has_subplans(plan: &[u8]) -> bool {
+    Plan::new(plan).is_some_and(|plan| plan.bytes.list(At(plan.header().subplans)).iter().next().is_some())
+}
+
+/// Where rows come from, in either kind of format.
+enum Source<'f> {
+    Text { form: &'f Form, lines: Lines, fields: Fields, begun: bool },
+    Binary(Tuples),
+}
+
+impl Source<'_> {
+    fn push(&mut self, piece: &[u8]) -> Result<()> {
+        match self {
+            Source::Text { lines, .. } => lines.push(piece),
+            Source::Binary(tuples) => tuples.push(piece),
+        }
+    }
+
+    /// Goes to the next row; false if no whole one is there.
+    fn next(&mut self, table: &TableDef, columns: &[usize], last: bool) -> Result<bool> {
+        match self {
+            Source::Binary(tuples) => tuples.next(columns.len(), last),
+            Source::Text { form, lines, fields, begun } => loop {
+                let Some(line) = lines.next(form, last)? else { return Ok(false) };
+                if std::mem::replace(begun, true) || !form.header {
+                    fields.read(form, line)?;
+                    check_count(table, columns, fields, line)?;
+                    return Ok(true);
+                }
+                if form.header_matches {
+                    fields.read(form, line)?;
+                    check_header(table, columns, fields)?;
+                }
+            },
+        }
+    }
+
+    fn get(&self, index: usize) -> Option<&[u8]> {
+        match self {
+            Source::Text { fields, .. } => fields.get(index),
+            Source::Binary(tuples) => tuples.get(index),
+        }
     }
 }
 
