@@ -66,7 +66,7 @@ const CASES: &[Case] = &[
     ("copy t (a) from stdin (format csv, force_null (b))", "", Err("42P10"), ""),
     ("copy t from stdin (force_null (b))", "", Err("0A000"), ""),
     ("copy t from stdin (format csv, force_quote (b))", "", Err("0A000"), ""),
-    ("copy t from stdin (format csv, null '\"')", "", Err("22023"), ""),
+    ("copy t from stdin (format csv, null '\"')", "", Err("0A000"), ""),
     // Conditions.
     ("copy t from stdin where a > 1", "1\ta\n2\tb\n3\tc\n", Ok(2), "2,b;3,c"),
     ("copy t from stdin where t.b like '%x%' or b is null -- a comment", "1\tax\n2\tb\n3\t\\N\n", Ok(2), "1,ax;3,∅"),
@@ -97,12 +97,14 @@ fn data_comes_in_as_postgresql_takes_it() {
         client.batch_execute("create table t (a int, b text)").unwrap();
         for &(text, data, expected, rows) in CASES {
             for size in [1, 7, 1000] {
-                // What an error left in the client is not what is tested.
-                let mut client = server.connect();
                 client.batch_execute("truncate t").unwrap();
-                let got = copy_in(&mut client, text, data.as_bytes(), size);
+                // This client library is of no use after a COPY that was refused, also with PostgreSQL.
+                let mut copying = server.connect();
+                let got = copy_in(&mut copying, text, data.as_bytes(), size);
                 assert_eq!(got, expected.map_err(str::to_owned), "{text}: {data:?} in pieces of {size}");
-                let found = client.query("select a, b from t order by a", &[]).unwrap();
+                let found = client
+                    .query("select a, b from t order by a", &[])
+                    .unwrap_or_else(|error| panic!("{text}: {data:?} in pieces of {size}: {error}"));
                 let found: Vec<String> = found
                     .iter()
                     .map(|row| {

@@ -188,7 +188,7 @@ impl Options {
             return Err(invalid("COPY delimiter and quote must be different"));
         }
         if form.csv && form.null.contains(&form.quote) {
-            return Err(invalid("CSV quote character must not appear in the NULL specification"));
+            return Err(Error::unsupported("CSV quote character must not appear in the NULL specification"));
         }
         if freeze && !from {
             return Err(invalid("COPY FREEZE cannot be used with COPY TO"));
