@@ -7,7 +7,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`lexer`] | tokens, and the normaliser that keys the statement cache |
-//! | [`types`], [`row`], [`key`] | values, what can be done with them, their stored forms; pure: no I/O, no time, no waiting |
+//! | [`row`] | a row as it is stored |
 //! | [`large`] | values that are compressed or kept outside their rows |
 //! | [`parser`] | from a text to its syntax tree |
 //! | [`catalog`] | schemas, tables, views |
@@ -18,12 +18,13 @@
 //! | [`procedure`] | procedures of users, and the language that they are written in |
 //! | [`session`] | a session: settings, statements, portals, transactions |
 //! | [`statement`] | statements that are not planned |
+//!
+//! Values, what can be done with them and their order as index keys are a crate of their own, [`types`].
 #![forbid(unsafe_code)]
 
 pub mod bind;
 pub mod catalog;
 pub mod exec;
-pub mod key;
 pub mod large;
 pub mod lexer;
 pub mod notification;
@@ -33,4 +34,6 @@ pub mod procedure;
 pub mod row;
 pub mod session;
 pub mod statement;
-pub mod types;
+
+pub use types;
+pub use types::key;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! base <- kernel <- storage <- sql <- server        lab, xtask: base at most
+//! base <- types <------------- sql
 //! base <- protocol <------------------ server       the program has both: server <- lab
 //! ```
 //!
@@ -14,11 +15,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("kernel", &["base"]),
     ("storage", &["base", "kernel"]),
-    ("sql", &["base", "kernel", "storage"]),
+    ("types", &["base"]),
+    ("sql", &["base", "kernel", "storage", "types"]),
     ("protocol", &["base"]),
-    ("server", &["base", "kernel", "storage", "sql", "protocol", "lab"]),
+    ("server", &["base", "kernel", "storage", "types", "sql", "protocol", "lab"]),
     ("lab", &["base"]),
-    ("testkit", &["base", "kernel", "storage", "sql", "protocol"]),
+    ("testkit", &["base", "kernel", "storage", "types", "sql", "protocol"]),
     ("xtask", &["base"]),
 ];
 

@@ -20,7 +20,7 @@ const ONLY_KERNEL: &[(&str, &str)] = &[
 ];
 
 /// Crates whose whole source is above `kernel`.
-const ABOVE_KERNEL: [&str; 4] = ["storage", "sql", "protocol", "server"];
+const ABOVE_KERNEL: [&str; 5] = ["storage", "types", "sql", "protocol", "server"];
 
 /// Files of `server` that run before there is a kernel to ask: the first process, its command line, its directory.
 const START_UP: &[&str] = &[

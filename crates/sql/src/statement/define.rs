@@ -343,7 +343,7 @@ pub(crate) fn taken(name: &str) -> Error {
 
 /// A name made of two parts and a label, no longer than names may be: the longer part gives way.
 pub(crate) fn made_name(first: &str, second: &str, label: &str) -> String {
-    use crate::lexer::literal::NAME_BYTES_MAX;
+    use types::name::NAME_BYTES_MAX;
     let overhead = label.len() + 1 + usize::from(!second.is_empty());
     let room = NAME_BYTES_MAX.saturating_sub(overhead);
     let (mut one, mut two) = (first.len(), second.len());
