@@ -26,6 +26,8 @@ pub struct ViewContext<'c> {
     pub relations: Option<&'static storage::relation::Relations>,
     /// The session that reads; none in a tool.
     pub session: Option<SessionId>,
+    /// What the session has prepared and opened.
+    pub held: &'c dyn crate::session::held::Held,
     /// Whose privileges are in force.
     pub role: Oid,
     /// The name of its user.

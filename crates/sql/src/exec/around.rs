@@ -9,6 +9,8 @@ use crate::catalog::store::CatalogShared;
 use crate::catalog::system;
 use crate::notification::queue::Queue;
 use crate::session::SettingsView;
+use crate::session::held::Held;
+use crate::session::settings::{is_custom, unknown_setting};
 use crate::types::datetime::Style;
 use crate::types::numeric::Numeric;
 use crate::types::op::Op;
@@ -16,6 +18,7 @@ use crate::types::regex::Expressions;
 use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod};
 use base::settings::{check_readable, lookup};
 use base::{Error, Result, SessionId, Xid, sqlstate};
+use kernel::session::SessionShared;
 use std::cell::{Cell, RefCell};
 use storage::page::PAGE_SIZE;
 use storage::relation::Relations;
@@ -98,6 +101,8 @@ pub struct Around<'r> {
     pub locks: Cell<bool>,
     /// Calls of `set_config` and `pg_notify`.
     pub requests: RefCell<Vec<Request>>,
+    /// What the session has prepared and opened.
+    pub held: &'r dyn Held,
     /// Channels and the queue of notifications.
     pub notifying: Notifying,
     /// Who calls functions of users; none where the plan calls none.
@@ -221,6 +226,18 @@ impl Around<'_> {
             Op::BackendPid => Datum::Int(self.number.into()),
             Op::CurrentSetting => {
                 let name = string(0);
+                if is_custom(&name)? {
+                    let requests = self.requests.borrow();
+                    let set = requests.iter().rev().find_map(|request| match request {
+                        Request::Set(request) if request.name.eq_ignore_ascii_case(&name) => Some(&*request.value),
+                        _ => None,
+                    });
+                    return match set.or_else(|| self.settings.custom(&name)) {
+                        Some(value) => text(value),
+                        None if args.get(1).is_some_and(|missing| missing.bool()) => Ok(Datum::Null),
+                        None => Err(unknown_setting(&name)),
+                    };
+                }
                 match lookup(&name) {
                     Ok(id) => {
                         check_readable(id, self.is_superuser()?)?;
@@ -248,7 +265,9 @@ impl Around<'_> {
             }
             Op::SetConfig => {
                 let (name, value) = (string(0), string(1));
-                lookup(&name)?;
+                if !is_custom(&name)? {
+                    lookup(&name)?;
+                }
                 let local = !args[2].is_null() && args[2].bool();
                 self.requests.borrow_mut().push(Request::Set(SettingRequest { name, value: value.clone(), local }));
                 return text(&value);
@@ -434,12 +453,24 @@ impl Around<'_> {
                     _ => kernel::session::Interrupt::Terminate,
                 };
                 let found = u32::try_from(args[0].int()).ok().and_then(kernel::session::find);
-                if let Some(slot) = found {
-                    let generation = slot.generation();
-                    self.may_signal(op, slot)?;
-                    slot.send_interrupt(generation, interrupt);
+                let timeout_ms = args.get(1).map_or(0, |timeout| timeout.int());
+                let Ok(timeout_ms) = u64::try_from(timeout_ms) else {
+                    let message = "\"timeout\" must not be negative";
+                    return Err(Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message));
+                };
+                let Some(slot) = found else {
+                    self.warn(format!("PID {} is not a PostgreSQL backend process", args[0].int()));
+                    return Ok(Datum::Bool(false));
+                };
+                let generation = slot.generation();
+                self.may_signal(op, slot)?;
+                slot.send_interrupt(generation, interrupt);
+                if timeout_ms > 0 && !self.is_gone(slot, generation, timeout_ms)? {
+                    let number = args[0].int();
+                    self.warn(format!("backend with PID {number} did not terminate within {timeout_ms} milliseconds"));
+                    return Ok(Datum::Bool(false));
                 }
-                Datum::Bool(found.is_some())
+                Datum::Bool(true)
             }
             Op::ReloadConfiguration => {
                 if !self.is_superuser()? {
@@ -552,6 +583,21 @@ impl Around<'_> {
             return Ok(Datum::Bytes(arena.copy(shown.as_bytes())?));
         }
         Ok(Datum::Null)
+    }
+
+    /// Waits until a session has ended; false if it has not after so long.
+    fn is_gone(&self, slot: &'static SessionShared, generation: u32, timeout_ms: u64) -> Result<bool> {
+        const LOOK_AFTER_NS: u64 = 10_000_000;
+        let deadline = kernel::clock::now().saturating_add(timeout_ms.saturating_mul(1_000_000));
+        while slot.generation() == generation {
+            let now = kernel::clock::now();
+            if now >= deadline {
+                return Ok(false);
+            }
+            kernel::wait::wait(kernel::wait::Event::Sleep, 0, Some(deadline.min(now + LOOK_AFTER_NS)));
+            kernel::session::check_interrupts()?;
+        }
+        Ok(true)
     }
 
     /// `pg_sleep`

@@ -42,7 +42,9 @@ impl Exec<'_> {
         self.run(At(program), None)?;
         let value = self.stack.pop().unwrap_or_default();
         self.memory.scratch.truncate(scratch);
-        Ok(value.is_true())
+        let holds = value.is_true();
+        self.rejected += u64::from(!holds);
+        Ok(holds)
     }
 
     /// Runs a program that sets registers; what it makes is kept in a buffer, whose content before is given up.

@@ -18,6 +18,7 @@
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`trigger`] | triggers of the tables that are changed |
+//! | [`watch`] | what `EXPLAIN ANALYZE` measures |
 //! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
 //! | `packed` | rows with large values |
 //!
@@ -53,6 +54,7 @@ pub mod subplan;
 pub mod target;
 pub mod trigger;
 pub mod value;
+pub mod watch;
 pub mod window;
 
 use crate::plan::Plan;
@@ -82,6 +84,10 @@ pub struct Exec<'e> {
     spare: Vec<u8>,
     steps: u32,
     breaths: u32,
+    /// How many conditions did not hold.
+    rejected: u64,
+    /// What is measured, if somebody watches.
+    watch: Option<Box<watch::Watch>>,
     /// Where the stack is too low to go deeper.
     floor: usize,
     root: At,
@@ -187,6 +193,8 @@ impl<'e> Exec<'e> {
             spare: Vec::new(),
             steps: 0,
             breaths: 0,
+            rejected: 0,
+            watch: None,
             floor: kernel::fiber::stack_floor(),
             root: At(header.root),
             subplans: At(header.subplans),
@@ -287,9 +295,13 @@ impl<'e> Exec<'e> {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: an unknown node"));
         };
         if kernel::fiber::stack_is_low(self.floor) {
-            return Err(Error::statement(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-                .hint("Increase the setting fiber_stack_size, or nest fewer queries."));
+            return self.next_watched(node, kind);
         }
+        self.next_of(node, kind)
+    }
+
+    #[inline(always)]
+    fn next_of(&mut self, node: At, kind: NodeKind) -> Result<bool> {
         match kind {
             NodeKind::Nothing => Ok(false),
             NodeKind::Once => self.once(node),
@@ -320,6 +332,7 @@ impl<'e> Exec<'e> {
 
     /// Makes a node begin again, with those below it.
     fn rewind(&mut self, node: At) -> Result<()> {
+        self.watch_rewound(node);
         let bytes = self.plan.bytes;
         let Some(kind) = NodeKind::from_word(bytes.word(node.0)) else { return Ok(()) };
         match kind {
@@ -380,6 +393,7 @@ impl<'e> Exec<'e> {
         if NodeKind::from_word(self.plan.bytes.word(node.0)) != Some(NodeKind::Materialize) {
             return self.rewind(node);
         }
+        self.watch_rewound(node);
         let index = self.state_of(node);
         if let State::Rows(rows) = &mut self.states[index] {
             rows.restart();

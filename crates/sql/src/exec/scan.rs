@@ -190,6 +190,7 @@ impl Exec<'_> {
                 let around = self.around;
                 let catalog = around.catalog.get()?;
                 let context = ViewContext {
+                    held: around.held,
                     catalog: &catalog,
                     settings: around.settings,
                     relations: around.relations,

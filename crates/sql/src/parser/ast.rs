@@ -16,6 +16,7 @@ mod alter;
 mod comment;
 mod copy;
 mod discard;
+mod explain;
 mod index;
 mod table;
 mod trigger;
@@ -30,6 +31,7 @@ pub use alter::{AlterAction, AlterSequence, SequenceOptions};
 pub use comment::CommentOn;
 pub use copy::{Copy, CopyOption};
 pub use discard::DiscardKind;
+pub use explain::{ExplainForm, ExplainOptions};
 pub use index::{CreateIndex, IndexItem};
 pub use table::{CreateTable, Including, Like, SelectInto};
 pub use trigger::{CreateTrigger, TriggerChoice, TriggerStatement};
@@ -891,12 +893,8 @@ pub enum Utility<'a> {
     Do(DoBlock<'a>),
     /// `EXPLAIN`
     Explain {
-        /// `ANALYZE`
-        analyze: bool,
-        /// Costs are shown.
-        costs: bool,
-        /// The output lists of nodes are shown.
-        verbose: bool,
+        /// What is wanted.
+        wanted: ExplainOptions,
         /// The statement.
         statement: &'a Statement<'a>,
     },
@@ -1053,10 +1051,14 @@ pub enum TransactionMode {
 /// How far `FETCH` goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FetchDirection {
-    /// So many rows forward; `u64::MAX` for all.
+    /// So many rows forward, or none: the present row again; `u64::MAX` for all.
     Forward(u64),
-    /// A direction that needs a scrollable cursor.
-    Scroll,
+    /// So many rows backward.
+    Backward(u64),
+    /// The row of that number, from the end if it is negative.
+    Absolute(i64),
+    /// The row so far from the present one.
+    Relative(i64),
 }
 
 /// What kind of object a statement is about.

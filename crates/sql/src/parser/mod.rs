@@ -35,7 +35,7 @@ mod routine;
 mod sequence;
 mod trigger;
 mod type_name;
-mod utility;
+pub(crate) mod utility;
 mod view;
 mod window;
 

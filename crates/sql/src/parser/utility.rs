@@ -4,8 +4,8 @@
 //! words and becomes [`Utility::Unsupported`], so that a user hears `0A000` and not that the text is no SQL.
 
 use super::ast::{
-    Copy, CopyOption, DiscardKind, FetchDirection, Name, Path, ReindexKind, SetValue, Statement, TransactionMode,
-    Utility,
+    Copy, CopyOption, DiscardKind, ExplainForm, ExplainOptions, FetchDirection, Name, Path, ReindexKind, SetValue,
+    Statement, TransactionMode, Utility,
 };
 use super::cursor::{Parser, kw};
 use crate::lexer::{TokenKind, literal};
@@ -489,26 +489,38 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.next()?;
                 direction = FetchDirection::Forward(u64::MAX);
             }
-            "forward" => {
+            "forward" | "backward" => {
                 self.next()?;
-                if self.eat(kw!("all"))? {
-                    direction = FetchDirection::Forward(u64::MAX);
-                } else {
-                    direction = self.fetch_count(direction)?;
+                let count = match self.eat(kw!("all"))? {
+                    true => i64::MAX,
+                    false => self.fetch_count()?.unwrap_or(1),
+                };
+                direction = fetched(if word == "forward" { count } else { -count });
+                if word == "backward" && count == 0 {
+                    direction = FetchDirection::Backward(0);
                 }
             }
             "prior" | "first" | "last" => {
                 self.next()?;
-                direction = FetchDirection::Scroll;
+                direction = match word {
+                    "prior" => FetchDirection::Backward(1),
+                    "first" => FetchDirection::Absolute(1),
+                    _ => FetchDirection::Absolute(-1),
+                };
             }
-            "absolute" | "relative" | "backward" => {
+            "absolute" | "relative" => {
                 self.next()?;
-                if !self.eat(kw!("all"))? {
-                    self.fetch_count(direction)?;
-                }
-                direction = FetchDirection::Scroll;
+                let Some(count) = self.fetch_count()? else { return Err(self.unexpected()) };
+                direction = match word {
+                    "absolute" => FetchDirection::Absolute(count),
+                    _ => FetchDirection::Relative(count),
+                };
             }
-            _ => direction = self.fetch_count(direction)?,
+            _ => {
+                if let Some(count) = self.fetch_count()? {
+                    direction = fetched(count);
+                }
+            }
         }
         if !self.eat(kw!("from"))? {
             self.eat(kw!("in"))?;
@@ -516,38 +528,51 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(Utility::Fetch { name: self.any_name()?, direction, discard })
     }
 
-    fn fetch_count(&mut self, default: FetchDirection) -> Result<FetchDirection> {
-        if self.is_operator("-")? {
+    /// A number with its sign, if there is one.
+    fn fetch_count(&mut self) -> Result<Option<i64>> {
+        let negative = self.is_operator("-")?;
+        if negative || self.is_operator("+")? {
             self.next()?;
-            self.integer()?;
-            return Ok(FetchDirection::Scroll);
+        } else if !self.is_kind(TokenKind::Integer)? {
+            return Ok(None);
         }
-        if !self.is_kind(TokenKind::Integer)? {
-            return Ok(default);
-        }
-        match u64::try_from(self.integer()?) {
-            Ok(0) | Err(_) => Ok(FetchDirection::Scroll),
-            Ok(count) => Ok(FetchDirection::Forward(count)),
-        }
+        let count = i64::from(self.integer()?);
+        Ok(Some(if negative { -count } else { count }))
     }
 
     fn explain(&mut self) -> Result<Utility<'a>> {
         self.next()?;
-        let (mut analyze, mut verbose, mut costs) = (false, false, true);
+        let mut wanted = ExplainOptions {
+            analyze: false,
+            costs: true,
+            verbose: false,
+            buffers: false,
+            timing: true,
+            summary: false,
+            form: ExplainForm::Text,
+        };
+        let (mut timing, mut summary) = (None, None);
         if self.is_kind(TokenKind::ParenOpen)? && !self.is_query_in_parentheses()? {
             self.next()?;
             loop {
                 let tok = self.next()?;
                 let name = self.name_of(tok);
                 let value = self.option_value()?;
-                let on = value.is_none_or(|value| base::settings::parse_bool(value).unwrap_or(true));
                 match name.text {
-                    "analyze" | "analyse" => analyze = on,
-                    "verbose" => verbose = on,
-                    "costs" => costs = on,
-                    "timing" | "summary" | "buffers" | "settings" | "wal" => {}
-                    "format" if value.is_some_and(|value| value.eq_ignore_ascii_case("text")) => {}
-                    "format" => return Err(self.unsupported("this format of EXPLAIN", name.at)),
+                    "format" => wanted.form = self.explain_form(value, name)?,
+                    "analyze" | "analyse" => wanted.analyze = self.explain_bool(value, name)?,
+                    "verbose" => wanted.verbose = self.explain_bool(value, name)?,
+                    "costs" => wanted.costs = self.explain_bool(value, name)?,
+                    "buffers" => wanted.buffers = self.explain_bool(value, name)?,
+                    "timing" => timing = Some(self.explain_bool(value, name)?),
+                    "summary" => summary = Some(self.explain_bool(value, name)?),
+                    // No setting changes what is planned.
+                    "settings" => drop(self.explain_bool(value, name)?),
+                    "wal" => {
+                        if self.explain_bool(value, name)? {
+                            return Err(self.unsupported("EXPLAIN with WAL", name.at));
+                        }
+                    }
                     other => {
                         let message = format!("unrecognized EXPLAIN option \"{other}\"");
                         return Err(Error::statement(sqlstate::SYNTAX_ERROR, message)
@@ -560,14 +585,58 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             self.expect_kind(TokenKind::ParenClose)?;
         } else {
-            if self.eat(kw!("analyze"))? || self.eat(kw!("analyse"))? {
-                analyze = true;
-            }
-            verbose = self.eat(kw!("verbose"))?;
+            wanted.analyze = self.eat(kw!("analyze"))? || self.eat(kw!("analyse"))?;
+            wanted.verbose = self.eat(kw!("verbose"))?;
         }
+        if timing == Some(true) && !wanted.analyze {
+            let message = "EXPLAIN option TIMING requires ANALYZE";
+            return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+        wanted.timing = wanted.analyze && timing.unwrap_or(true);
+        wanted.summary = summary.unwrap_or(wanted.analyze);
+        self.peek()?;
+        let unexpected = self.unexpected();
         let statement = self.statement()?;
+        let has_plan = match &statement {
+            Statement::Utility(Utility::CreateTable(create)) => create.source.is_some(),
+            Statement::Utility(utility) => {
+                matches!(utility, Utility::Execute { .. } | Utility::Declare { .. } | Utility::Unsupported(_))
+            }
+            _ => true,
+        };
+        if !has_plan {
+            return Err(unexpected);
+        }
         let statement = self.bump.alloc(statement);
-        Ok(Utility::Explain { analyze, costs, verbose, statement })
+        Ok(Utility::Explain { wanted, statement })
+    }
+
+    fn explain_bool(&self, value: Option<&str>, name: Name<'_>) -> Result<bool> {
+        match value.map(str::to_ascii_lowercase).as_deref() {
+            None | Some("true" | "on" | "1") => Ok(true),
+            Some("false" | "off" | "0") => Ok(false),
+            Some(_) => {
+                let message = format!("{} requires a Boolean value", name.text);
+                Err(Error::statement(sqlstate::SYNTAX_ERROR, message))
+            }
+        }
+    }
+
+    fn explain_form(&self, value: Option<&str>, name: Name<'_>) -> Result<ExplainForm> {
+        let Some(value) = value else {
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, "format requires a parameter"));
+        };
+        Ok(match value {
+            "text" => ExplainForm::Text,
+            "json" => ExplainForm::Json,
+            "yaml" => ExplainForm::Yaml,
+            "xml" => ExplainForm::Xml,
+            other => {
+                let message = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
+                return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
+                    .at(crate::lexer::position(self.text(), name.at as usize)));
+            }
+        })
     }
 
     /// The value of an option in parentheses, if there is one: a word, a number, a string.
@@ -736,13 +805,15 @@ impl<'t, 'a> Parser<'t, 'a> {
             program: false,
             options: &[],
             filter: None,
+            filter_range: (0, 0),
             at,
         };
+        let mut binary = false;
         if self.eat_kind(TokenKind::ParenOpen)? {
             copy.query = Some(self.plannable()?);
             self.expect_kind(TokenKind::ParenClose)?;
         } else {
-            self.eat(kw!("binary"))?;
+            binary = self.eat(kw!("binary"))?;
             copy.path = self.path()?;
             copy.columns = self.optional_names()?;
         }
@@ -758,6 +829,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             copy.file = Some(self.string()?);
         }
         let mut options = Vec::new();
+        if binary {
+            options.push(CopyOption { name: Name { text: "format", at }, value: Some("binary"), list: &[] });
+        }
         self.eat(kw!("with"))?;
         if self.eat_kind(TokenKind::ParenOpen)? {
             loop {
@@ -774,7 +848,9 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         copy.options = self.keep_all(&options);
         if copy.from && self.eat(kw!("where"))? {
+            let from = self.at()?;
             copy.filter = Some(self.expr_ref()?);
+            copy.filter_range = (from, self.last_end());
         }
         Ok(Utility::Copy(self.bump.alloc(copy)))
     }
@@ -813,8 +889,34 @@ impl<'t, 'a> Parser<'t, 'a> {
                 let name = self.keep(word);
                 Ok(Some(CopyOption { name: Name { text: name, at }, value: Some(value), list: &[] }))
             }
-            "force" => Err(self.unsupported("FORCE without parentheses", at)),
+            "force" => {
+                self.next()?;
+                let name = if self.eat(kw!("quote"))? {
+                    "force_quote"
+                } else if self.eat(kw!("not"))? {
+                    self.expect(kw!("null"))?;
+                    "force_not_null"
+                } else {
+                    self.expect(kw!("null"))?;
+                    "force_null"
+                };
+                if name == "force_quote" && self.is_operator("*")? {
+                    self.next()?;
+                    return Ok(option(name, Some("*")));
+                }
+                let list = self.names()?;
+                Ok(Some(CopyOption { name: Name { text: name, at }, value: None, list }))
+            }
             _ => Ok(None),
         }
+    }
+}
+
+/// So many rows, in the direction of their sign; the largest number is for all.
+pub(crate) fn fetched(count: i64) -> FetchDirection {
+    let many = |count: u64| if count >= i64::MAX as u64 { u64::MAX } else { count };
+    match count {
+        0.. => FetchDirection::Forward(many(count as u64)),
+        _ => FetchDirection::Backward(many(count.unsigned_abs())),
     }
 }

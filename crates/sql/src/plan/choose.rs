@@ -556,12 +556,12 @@ impl Planner<'_> {
         let alias = found.name.clone();
         match std::mem::replace(&mut found.source, Source::Computed) {
             Source::Table(table) => {
-                let node = match table.rows {
-                    Rows::Made(_) | Rows::None => Node::View { relation, alias, table: table.clone(), filter },
+                // At its place again before costs are asked for: what is known of the columns is found by it.
+                self.bound.relations[relation as usize].source = Source::Table(table.clone());
+                Ok(match table.rows {
+                    Rows::Made(_) | Rows::None => Node::View { relation, alias, table, filter },
                     Rows::Stored(_) => self.stored(relation, alias, &table, filter, pending),
-                };
-                self.bound.relations[relation as usize].source = Source::Table(table);
-                Ok(node)
+                })
             }
             Source::Query(query) => {
                 let node = self.query(*query, pending)?;

@@ -1,8 +1,9 @@
-//! A plan's tree as text: what `EXPLAIN` shows.
+//! A plan's tree as it is shown by `EXPLAIN`, in whatever form ([`super::shown`]).
 //!
 //! Nodes and conditions are named as PostgreSQL names them, where there is such a node.
 
 use super::cost::Guess;
+use super::shown::{Costs, ShownNode, Value};
 use super::tree::{IndexScan, JoinType, Node, SubtreeKind, Tree};
 use crate::bind::tree::{Bound, Column, Expr, ExprKind, ModificationKind, ROW_ID, TABLE_OID};
 use crate::catalog::Catalog;
@@ -12,43 +13,162 @@ use crate::types::datetime::Style;
 use crate::types::op::Op;
 use crate::types::{Type, io, table, typmod};
 
-/// The lines of a plan, with what it is thought to cost if that is wanted.
-pub fn lines(bound: &Bound, tree: &Tree, catalog: &Catalog<'_>, costs: bool) -> Vec<String> {
+/// What is shown of a plan, with what it is thought to cost if that is wanted.
+pub fn shown(bound: &Bound, tree: &Tree, catalog: &Catalog<'_>, costs: bool) -> ShownNode {
     let guess = costs.then_some(Guess { bound, catalog, origins: &tree.origins });
-    let mut printer = Printer { bound, tree, guess, lines: Vec::new(), commons: true, inset: 0 };
+    let root = ShownNode::default();
+    let mut printer = Printer { bound, tree, guess, open: Vec::new(), root, commons: true, below: None };
     printer.node(&tree.root, 0, "");
-    printer.lines
+    printer.close(0);
+    printer.root
+}
+
+/// Where a node lies: as long as the tree is there, a name for it.
+pub fn place(node: &Node) -> usize {
+    std::ptr::from_ref(node) as usize
 }
 
 struct Printer<'p> {
     bound: &'p Bound,
     tree: &'p Tree,
     guess: Option<Guess<'p>>,
-    lines: Vec<String>,
+    /// The node that is shown, below those that it is below of.
+    open: Vec<ShownNode>,
+    root: ShownNode,
     /// Common tables are still to be shown: they come below the first node, before its children.
     commons: bool,
-    /// How far everything is moved to the right.
-    inset: usize,
+    /// What the next node is to the node above, and the name of its subquery, if it is the root of one.
+    below: Option<(&'static str, String)>,
 }
 
 impl Printer<'_> {
-    fn line(&mut self, depth: usize, text: &str, node: &Node) {
-        let indent = if depth == 0 { 0 } else { depth * 6 - 4 } + self.inset;
-        let arrow = if depth == 0 { "" } else { "->  " };
-        let costs = match self.guess {
-            None => String::new(),
-            Some(guess) => {
-                let (first, all) = (guess.cost_of_first(node), guess.cost(node));
-                let rows = guess.rows(node).max(1.0).round();
-                format!("  (cost={first:.2}..{all:.2} rows={rows:.0} width={})", guess.width(node))
+    /// The nodes from that depth on are complete.
+    fn close(&mut self, depth: usize) {
+        while self.open.len() > depth
+            && let Some(done) = self.open.pop()
+        {
+            match self.open.last_mut() {
+                Some(above) => above.children.push(done),
+                None => self.root = done,
             }
-        };
-        self.lines.push(format!("{}{arrow}{text}{costs}", " ".repeat(indent)));
+        }
+    }
+
+    fn line(&mut self, depth: usize, text: &str, node: &Node) {
+        self.close(depth);
+        let (mut relationship, mut subplan) = (None, None);
+        if let Some((word, name)) = self.below.take() {
+            (relationship, subplan) = (Some(word), Some(name));
+        } else if let Some(above) = self.open.last() {
+            let before = above.children.iter().filter(|child| child.subplan.is_none()).count();
+            relationship = Some(match (above.title.starts_with("Append"), before) {
+                (true, _) => "Member",
+                (false, 0) => "Outer",
+                (false, _) => "Inner",
+            });
+        }
+        let fields = self.fields(text, node);
+        let (title, places) = (text.to_owned(), vec![place(node)]);
+        let costs = self.guess.map(|guess| Costs {
+            first: guess.cost_of_first(node),
+            all: guess.cost(node),
+            rows: guess.rows(node).max(1.0).round(),
+            width: guess.width(node),
+        });
+        self.open.push(ShownNode { title, places, fields, relationship, subplan, costs, ..ShownNode::default() });
+    }
+
+    /// Adds to the node of that depth; of two conditions of one name it has both.
+    fn add_note(&mut self, depth: usize, word: &str, value: Value) {
+        let Some(shown) = self.open.get_mut(depth) else { return };
+        let known = shown.notes.iter_mut().find(|(name, _)| name == word);
+        match (known, value) {
+            (Some((_, Value::Text(old))), Value::Text(new)) => *old = format!("({old} AND {new})"),
+            (_, value) => shown.notes.push((word.to_owned(), value)),
+        }
     }
 
     fn note(&mut self, depth: usize, text: &str) {
-        let indent = depth * 6 + 2 + self.inset;
-        self.lines.push(format!("{}{text}", " ".repeat(indent)));
+        match text.split_once(": ") {
+            Some((word, rest)) => self.add_note(depth, word, Value::text(rest)),
+            None => self.add_note(depth, text, Value::number(true)),
+        }
+    }
+
+    /// The next node is the root of a subquery of the node of that depth.
+    fn header(&mut self, relationship: &'static str, name: String) {
+        self.below = Some((relationship, name));
+    }
+
+    /// What other forms than text say of a node first.
+    fn fields(&self, text: &str, node: &Node) -> Vec<(&'static str, Value)> {
+        let word = text.split(" on ").next().unwrap_or(text);
+        let mut fields = vec![("Node Type", Value::text(word))];
+        let mut add = |name, text: &str| fields.push((name, Value::text(text)));
+        let or = |alias: &str, name: &str| if alias.is_empty() { name.to_owned() } else { alias.to_owned() };
+        match node {
+            Node::SeqScan { alias, table, .. } | Node::View { alias, table, .. } => {
+                add("Relation Name", &table.name);
+                add("Alias", &or(alias, &table.name));
+            }
+            Node::IndexScan(scan) => {
+                let index = scan.table.index(scan.index).map_or("", |index| index.name.as_str());
+                add("Scan Direction", if scan.backward { "Backward" } else { "Forward" });
+                add("Index Name", index);
+                add("Relation Name", &scan.table.name);
+                add("Alias", &or(&scan.alias, &scan.table.name));
+                fields[0].1 = Value::text("Index Scan");
+            }
+            Node::Function { name, call, .. } => {
+                let function = match &call.kind {
+                    ExprKind::Call(call) => call.shown(),
+                    _ => "expression",
+                };
+                add("Function Name", function);
+                add("Alias", &or(name, function));
+            }
+            Node::NestedLoop { join, .. } | Node::HashJoin { join, .. } => {
+                add("Join Type", if *join == JoinType::Inner { "Inner" } else { join_word(*join).trim_start() });
+                let word = if matches!(node, Node::HashJoin { .. }) { "Hash Join" } else { "Nested Loop" };
+                fields[0].1 = Value::text(word);
+            }
+            Node::Aggregate { .. } => {
+                add(
+                    "Strategy",
+                    match word {
+                        "Aggregate" => "Plain",
+                        "MixedAggregate" => "Mixed",
+                        "GroupAggregate" => "Sorted",
+                        _ => "Hashed",
+                    },
+                );
+                add("Partial Mode", "Simple");
+                fields[0].1 = Value::text("Aggregate");
+            }
+            Node::SetOperation { .. } => {
+                add("Strategy", "Hashed");
+                add("Command", word.trim_start_matches("HashSetOp "));
+                fields[0].1 = Value::text("SetOp");
+            }
+            Node::WorkScan { alias, number, .. } => {
+                let name = self.bound.recursions.get(usize::from(*number)).map_or("", String::as_str);
+                add("CTE Name", name);
+                add("Alias", &or(alias, name));
+            }
+            Node::CommonScan { alias, name, .. } => {
+                add("CTE Name", name);
+                add("Alias", &or(alias, name));
+            }
+            Node::Values { rows, .. } if rows.len() != 1 => add("Alias", "*VALUES*"),
+            Node::Modify(modify) => {
+                add("Operation", word);
+                add("Relation Name", &modify.table.name);
+                add("Alias", &modify.table.name);
+                fields[0].1 = Value::text("ModifyTable");
+            }
+            _ => {}
+        }
+        fields
     }
 
     fn condition(&mut self, depth: usize, word: &str, exprs: &[Expr]) {
@@ -77,7 +197,7 @@ impl Printer<'_> {
         for number in numbers {
             if let Some(subplan) = tree.subplans.get(usize::from(number)) {
                 let word = if subplan.constant { "InitPlan" } else { "SubPlan" };
-                self.note(depth, &format!("{word} {}", number + 1));
+                self.header(word, format!("{word} {}", number + 1));
                 self.node(&subplan.root, depth + 1, "");
             }
         }
@@ -88,10 +208,8 @@ impl Printer<'_> {
             return;
         }
         for common in self.tree.commons.iter().flatten() {
-            self.note(depth, &format!("CTE {}", common.name));
-            self.inset += 2;
+            self.header("InitPlan", format!("CTE {}", common.name));
             self.node(&common.root, depth + 1, "");
-            self.inset -= 2;
         }
     }
 
@@ -146,6 +264,9 @@ impl Printer<'_> {
             Node::Filter { child, condition } => {
                 // PostgreSQL has no node for a filter: the node below shows it.
                 self.node(child, depth, prefix);
+                if let Some(shown) = self.open.get_mut(depth) {
+                    shown.places.insert(0, place(node));
+                }
                 self.condition(depth, "Filter", condition);
                 self.subplans(node, depth);
                 return;
@@ -179,7 +300,7 @@ impl Printer<'_> {
                         shown
                     })
                     .collect();
-                self.note(depth, &format!("Sort Key: {}", keys.join(", ")));
+                self.add_note(depth, "Sort Key", Value::List(keys.into_iter().map(Value::Text).collect()));
                 if bound.is_some() {
                     self.note(depth, "Bounded by Limit");
                 }
@@ -199,21 +320,21 @@ impl Printer<'_> {
                         .filter_map(|key| grouping.keys.get(usize::from(*key)))
                         .map(|key| self.expr(key))
                         .collect();
-                    self.note(depth, &format!("Hash Key: {}", keys.join(", ")));
+                    self.add_note(depth, "Hash Key", Value::List(keys.into_iter().map(Value::Text).collect()));
                 }
                 for _ in 0..empty {
                     self.note(depth, "Group Key: ()");
                 }
                 if !grouping.keys.is_empty() && grouping.sets.is_empty() {
                     let keys: Vec<String> = grouping.keys.iter().map(|key| self.expr(key)).collect();
-                    self.note(depth, &format!("Group Key: {}", keys.join(", ")));
+                    self.add_note(depth, "Group Key", Value::List(keys.into_iter().map(Value::Text).collect()));
                 }
             }
             Node::Window { .. } => self.line(depth, &format!("{prefix}WindowAgg"), node),
             Node::Distinct { keys, .. } => {
                 self.line(depth, &format!("{prefix}Unique"), node);
                 let keys: Vec<String> = keys.iter().map(|(key, _)| self.expr(key)).collect();
-                self.note(depth, &format!("Group Key: {}", keys.join(", ")));
+                self.add_note(depth, "Group Key", Value::List(keys.into_iter().map(Value::Text).collect()));
             }
             Node::Append { .. } => self.line(depth, &format!("{prefix}Append"), node),
             Node::SetOperation { except, all, .. } => {
@@ -266,7 +387,11 @@ impl Printer<'_> {
             TABLE_OID => "tableoid",
             index => relation.columns.get(usize::from(index)).map_or("", |(name, _)| name.as_str()),
         };
-        let several = self.bound.relations.iter().filter(|relation| !relation.name.is_empty()).count() > 1;
+        // What an UPDATE reads and what it writes have one name.
+        let mut names =
+            self.bound.relations.iter().map(|relation| relation.name.as_str()).filter(|name| !name.is_empty());
+        let first = names.next();
+        let several = names.any(|name| Some(name) != first);
         match (relation.name.as_str(), name) {
             ("", "") => format!("${}.{}", column.relation, column.column),
             ("", name) => name.to_owned(),

@@ -19,6 +19,7 @@
 //! | [`cost`], `selectivity`, `known` | how many rows there may be, and what they cost |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
+//! | [`explain`], [`shown`] | what `EXPLAIN` shows of it |
 //! | [`cache`] | plans that sessions share |
 //!
 //! Rules
@@ -43,6 +44,7 @@ mod pull_up;
 pub mod record;
 mod recursive;
 mod selectivity;
+pub mod shown;
 pub mod tree;
 mod unnest;
 mod window;

@@ -1,11 +1,13 @@
 //! Cursors in bodies: `OPEN`, `FETCH`, `MOVE`, `CLOSE`, and loops over them.
 //!
-//! A cursor variable holds a name, as text; the cursor is the session's ([`crate::session::cursor`]).
+//! A cursor variable holds a name, as text; the cursor is the session's ([`crate::session::opened`]).
 
 use super::frame::Slot;
 use super::kept::Planned;
 use super::run::{Flow, Interpreter};
 use super::tree::{Into, Opened, Piece, Source, Statement, Steps, Target};
+use crate::parser::ast::FetchDirection;
+use crate::parser::utility::fetched;
 use crate::plan::blob::Constant;
 use crate::plan::{Plan, flags};
 use crate::session::run::Gathered;
@@ -62,10 +64,11 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
 
     /// `OPEN`
     pub(super) fn open(&mut self, variable: u32, opened: &Opened) -> Result<()> {
-        let (planned, gathered, text) = match opened {
-            Opened::For(source) => {
+        let (planned, gathered, text, scroll) = match opened {
+            Opened::For(source, scroll) => {
                 self.check_closed(variable)?;
-                self.opened(source)?
+                let (planned, gathered, text) = self.opened(source)?;
+                (planned, gathered, text, *scroll)
             }
             Opened::Bound(arguments) => {
                 self.check_closed(variable)?;
@@ -78,7 +81,7 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
                     self.assign(&Target { variable: *number, field: None }, ty, value)?;
                 }
                 match self.gather(&cursor.query, u64::MAX)? {
-                    Some((planned, gathered)) => (planned, gathered, cursor.query.text.clone()),
+                    Some((planned, gathered)) => (planned, gathered, cursor.query.text.clone(), cursor.scroll),
                     None => {
                         let message = "cannot open this query as a cursor";
                         return Err(Error::statement(sqlstate::INVALID_CURSOR_DEFINITION, message));
@@ -95,7 +98,7 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
             }
             _ => self.cursor_name(variable)?,
         };
-        self.session.open_cursor(&name, &planned.plan, &text, &gathered.rows)
+        self.session.open_cursor(&name, (&planned.plan, &text), &gathered.rows, scroll.unwrap_or(true))
     }
 
     /// Errors: `42P03` if the variable's cursor is open.
@@ -113,22 +116,14 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
     /// `FETCH`, `MOVE`
     pub(super) fn fetch(&mut self, variable: u32, steps: &Steps, into: Option<&Into>) -> Result<()> {
         let name = self.cursor_name(variable)?;
-        let wanted = match steps {
-            Steps::One => 1,
-            Steps::All => u64::MAX,
-            Steps::Count(piece) => match self.value_as(piece, Oid::INT8)? {
-                Constant::Int(count) if count > 0 => count as u64,
-                Constant::Int(_) => {
-                    return Err(Error::unsupported("a cursor of a procedure can only go forward")
-                        .hint("Open it again, or keep the rows in an array."));
-                }
-                _ => {
-                    let message = "relative or absolute cursor position is null";
-                    return Err(Error::statement(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
-                }
-            },
+        let direction = match steps {
+            Steps::Known(direction) => *direction,
+            Steps::Forward(piece) => fetched(self.steps(piece)?),
+            Steps::Backward(piece) => fetched(self.steps(piece)?.saturating_neg()),
+            Steps::Absolute(piece) => FetchDirection::Absolute(self.steps(piece)?),
+            Steps::Relative(piece) => FetchDirection::Relative(self.steps(piece)?),
         };
-        let taken = self.session.take_from_cursor(self.env, &name, wanted)?;
+        let taken = self.session.take_from_cursor(self.env, &name, direction)?;
         let found = match into {
             Some(into) => {
                 let found = taken.row.is_some();
@@ -143,6 +138,17 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
         };
         self.set_found(found);
         Ok(())
+    }
+
+    /// How far a `FETCH` or `MOVE` goes. Errors: `22004`.
+    fn steps(&mut self, piece: &Piece) -> Result<i64> {
+        match self.value_as(piece, Oid::INT8)? {
+            Constant::Int(count) => Ok(count),
+            _ => {
+                let message = "relative or absolute cursor position is null";
+                Err(Error::statement(sqlstate::NULL_VALUE_NOT_ALLOWED, message))
+            }
+        }
     }
 
     /// `CLOSE`
@@ -194,14 +200,15 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
             self.assign(&target, Type::plain(Oid::TEXT), Constant::Bytes(name.into_bytes()))?;
         }
         let name = self.cursor_name(variable)?;
-        self.session.open_cursor(&name, &planned.plan, &cursor.query.text, &gathered.rows)
+        let (query, scrolls) = ((&planned.plan[..], cursor.query.text.as_str()), cursor.scroll.unwrap_or(true));
+        self.session.open_cursor(&name, query, &gathered.rows, scrolls)
     }
 
     fn over_cursor(&mut self, label: Option<&str>, name: &str, record: u32, body: &'i [Statement]) -> Result<Flow<'i>> {
         let into = Into { targets: vec![Target { variable: record, field: None }], strict: false };
         let mut found = false;
         loop {
-            let taken = self.session.take_from_cursor(self.env, name, 1)?;
+            let taken = self.session.take_from_cursor(self.env, name, FetchDirection::Forward(1))?;
             let Some(row) = taken.row else {
                 if !found {
                     self.put(&into, &taken.columns, None)?;

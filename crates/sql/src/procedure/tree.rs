@@ -4,6 +4,7 @@
 //! 1. Variables have numbers that are unique in a body; blocks only decide which of them a piece can see.
 //! 2. A tree holds texts, no plans and nothing of a call: any number of calls use one at once.
 
+use crate::parser::ast::FetchDirection;
 use base::Object;
 
 /// A body.
@@ -76,6 +77,8 @@ pub struct Cursor {
     pub arguments: Vec<u32>,
     /// The query, which sees them.
     pub query: Piece,
+    /// It said `SCROLL`, or `NO SCROLL`.
+    pub scroll: Option<bool>,
 }
 
 /// What a cursor is opened for.
@@ -83,19 +86,23 @@ pub struct Cursor {
 pub enum Opened {
     /// Its own query, with these arguments.
     Bound(Vec<Piece>),
-    /// A query.
-    For(Source),
+    /// A query, and whether it said `SCROLL` or `NO SCROLL`.
+    For(Source, Option<bool>),
 }
 
-/// How far a cursor goes.
+/// Where a cursor goes.
 #[derive(Debug)]
 pub enum Steps {
-    /// A row.
-    One,
-    /// To the end.
-    All,
-    /// So many rows.
-    Count(Piece),
+    /// A direction that is known.
+    Known(FetchDirection),
+    /// So many rows forward, or back if it is negative.
+    Forward(Piece),
+    /// So many rows back.
+    Backward(Piece),
+    /// To the row of that number.
+    Absolute(Piece),
+    /// So many rows from where it is, giving the last of them.
+    Relative(Piece),
 }
 
 /// A type as it was written.

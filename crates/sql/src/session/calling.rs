@@ -14,6 +14,7 @@
 //! 3. Calls in calls are counted, and refused with `54001` before the stack is at its end.
 //! 4. Tables that a calling statement uses are not redefined by a body (`55006`).
 
+use super::held::{Held, HeldCursor, HeldStatement};
 use super::run::{Executed, bind_parameters};
 use super::work::{Lent, Reading};
 use super::{Environment, Session, SettingsView};
@@ -71,6 +72,16 @@ impl<A: Allocator + Copy> Caller for Calls<'_, '_, '_, A> {
         let mut session = self.session.borrow_mut();
         let mut notices = self.notices.borrow_mut();
         session.run_among(self.env, true, tables, |session| session.fire(self.env, firing, &mut **notices))
+    }
+}
+
+impl<A: Allocator + Copy> Held for Calls<'_, '_, '_, A> {
+    fn statements(&self) -> Vec<HeldStatement> {
+        self.session.borrow().statements()
+    }
+
+    fn cursors(&self) -> Vec<HeldCursor> {
+        self.session.borrow().cursors()
     }
 }
 
@@ -191,6 +202,7 @@ impl<A: Allocator + Copy> Session<A> {
             read_only: transaction.shown_read_only(&view),
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
+            held: &calls,
             notifying,
             caller: Some(&calls),
             transitions: env.transitions,

@@ -11,6 +11,7 @@ use super::transaction::aborted;
 use super::{Environment, List, Named, Session, Text, bytes_in, text_in};
 use crate::catalog::lazy::LazyCatalog;
 use crate::lexer::{Head, Literals, Normalised, normalise};
+use crate::parser::ast::FetchDirection;
 use crate::plan::{Plan, blob, flags};
 use crate::types::{Arena, Datum, Kind, Oid, Type, io, table};
 use allocator_api2::alloc::Allocator;
@@ -101,7 +102,8 @@ impl<A: Allocator + Copy> Session<A> {
         declared.try_reserve_exact(types.len()).map_err(|_| Error::out_of_memory("a statement", types.len() * 4))?;
         declared.extend_from_slice(types);
         let own_text = if body.plan().is_some() { "" } else { text };
-        let statement = Prepared { text: text_in(own_text, self.memory)?, declared, body };
+        let made_at = self.transaction.started_at();
+        let statement = Prepared { text: text_in(own_text, self.memory)?, declared, body, made_at, sql_text: None };
         if name.is_empty() {
             self.unnamed = Some(statement);
         } else {
@@ -281,6 +283,9 @@ impl<A: Allocator + Copy> Session<A> {
             locked_in: self.work_number,
             cursor: false,
             holds: false,
+            committed: false,
+            scrolls: false,
+            made_at: self.transaction.started_at(),
         };
         self.add_portal(name, portal)?;
         if let Some(id) = body.plan() {
@@ -499,6 +504,11 @@ impl<A: Allocator + Copy> Session<A> {
         match &mut portal.progress {
             Progress::New => {}
             Progress::Left { .. } => return self.give_left(env, portal, wanted, out),
+            Progress::Spooled(_) if wanted == 0 => {
+                let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
+                return Ok((tag(plan, 0), Ended::Early(0)));
+            }
+            Progress::Spooled(_) => return self.give_spooled(env, portal, FetchDirection::Forward(wanted), out),
             Progress::Done | Progress::Failed => {
                 let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
                 return Ok((tag(plan, 0), Ended::AtEnd(0)));
@@ -515,9 +525,15 @@ impl<A: Allocator + Copy> Session<A> {
         }
         // The session is changed while its plan runs.
         let plan = self.plans.lend(id, memory);
-        let result = self.run_new(env, &plan, portal, wanted, out);
+        let result = match portal.cursor {
+            true => self.spool(env, &plan, portal),
+            false => self.run_new(env, &plan, portal, wanted, out).map(Some),
+        };
         self.plans.give_back(id, plan);
-        result
+        match result? {
+            Some(ended) => Ok(ended),
+            None => self.run_taken(env, portal, wanted, out),
+        }
     }
 
     /// Executes a portal's plan from its beginning.
@@ -674,7 +690,8 @@ impl<A: Allocator + Copy> Session<A> {
         let plans = &mut self.plans;
         let memory = self.memory;
         self.portals.retain(|_, portal| {
-            let stays = portal.holds && (commit || matches!(portal.progress, Progress::Left { .. }));
+            portal.committed |= commit;
+            let stays = portal.holds && portal.committed;
             if !stays && let Some(id) = portal.body.plan() {
                 plans.release(id, memory);
             }

@@ -23,6 +23,8 @@
 //! | [`current`] | whether a plan still stands |
 //! | [`prepared`] | plans, statements, portals |
 //! | [`run`] | from a statement's text to a plan, from a plan to rows |
+//! | `cursor` | cursors, which have all their rows and move among them |
+//! | [`held`] | what it has prepared and opened, for views |
 //! | [`query`], [`extended`] | the two ways to bring statements |
 //! | [`login`] | who wants to come in |
 //! | [`output`] | where answers go |
@@ -37,11 +39,13 @@
 pub(crate) mod access;
 mod calling;
 pub mod current;
-pub(crate) mod cursor;
+mod cursor;
 pub mod extended;
 pub(crate) mod firing;
+pub mod held;
 pub(crate) mod identity;
 pub mod login;
+pub(crate) mod opened;
 pub mod output;
 pub mod prepared;
 pub mod query;
@@ -333,6 +337,9 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Sets a setting as the client's startup message asks. Errors are the session's end.
     pub fn set_at_start(&mut self, env: &Environment<'_>, name: &str, value: &str) -> Result<()> {
+        if settings::is_custom(name)? {
+            return self.settings.set_custom_at_start(name, value);
+        }
         let id = base::settings::lookup(name)?;
         base::settings::check_context(id, base::settings::Change::Session, self.is_superuser(env))?;
         let value = self.parse_setting(env, id, value)?;

@@ -146,6 +146,10 @@ pub(crate) struct Prepared<A: Allocator + Copy> {
     pub(crate) declared: List<u32, A>,
     /// What it is.
     pub(crate) body: Body,
+    /// When it was prepared.
+    pub(crate) made_at: i64,
+    /// The text of the `PREPARE` that made it; none if the protocol did.
+    pub(crate) sql_text: Option<Text<A>>,
 }
 
 /// A portal: a statement with its parameters, maybe with rows that are left.
@@ -168,6 +172,12 @@ pub(crate) struct Portal<A: Allocator + Copy> {
     pub(crate) cursor: bool,
     /// Stays after its transaction.
     pub(crate) holds: bool,
+    /// The transaction that made it has committed.
+    pub(crate) committed: bool,
+    /// It may go backward.
+    pub(crate) scrolls: bool,
+    /// When it was made.
+    pub(crate) made_at: i64,
 }
 
 /// How far a portal is.
@@ -181,10 +191,22 @@ pub(crate) enum Progress<A: Allocator + Copy> {
         /// The next one's first byte.
         at: usize,
     },
+    /// A cursor with all its rows.
+    Spooled(Spool<A>),
     /// At its end.
     Done,
     /// It failed, and cannot be executed any more.
     Failed,
+}
+
+/// The rows of a cursor, among which it moves.
+pub(crate) struct Spool<A: Allocator + Copy> {
+    /// The rows, in the form of `put_value`.
+    pub(crate) rows: Text<A>,
+    /// Where each begins.
+    pub(crate) starts: List<usize, A>,
+    /// The number of the row that it is on, from one; zero before the first, one more than there are behind the last.
+    pub(crate) place: u64,
 }
 
 impl<A: Allocator + Copy> Portal<A> {

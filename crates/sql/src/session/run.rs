@@ -6,6 +6,7 @@
 
 use super::current::stored_tables;
 use super::output::{Column, Format, Output, Tag};
+use super::settings::is_custom;
 use super::work::Work;
 use super::{Environment, Session, SettingsView};
 use crate::bind::tree::{Bound, Origin, Parameter};
@@ -15,6 +16,7 @@ use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::system::cluster;
 use crate::exec::Exec;
 use crate::exec::around::{Around, Notifying, Request};
+use crate::exec::watch::Watch;
 use crate::lexer::{Literal, Literals, Normalised, literal, normalise};
 use crate::parser::{self, ast::Statement};
 use crate::plan::blob::Constant;
@@ -378,6 +380,38 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(changed.peek().is_some() && changed.all(|table| is_own(&table)))
     }
 
+    /// Executes a plan to its end, and measures its nodes; nobody gets its rows.
+    pub(crate) fn execute_watched(
+        &mut self,
+        env: &Environment<'_>,
+        plan: &[u8],
+        parameters: &[Datum<'_>],
+        times: bool,
+        notices: &mut dyn FnMut(MessageLevel, &Error),
+    ) -> Result<Option<Watch>> {
+        let plan =
+            Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
+        self.check_access(env, plan)?;
+        self.check_may_write(env, plan)?;
+        self.transaction.take_snapshot();
+        let pull = |exec: &mut Exec<'_>, _: &Around<'_>| {
+            exec.watch(times);
+            while exec.next_row()? {}
+            Ok(exec.take_watch())
+        };
+        let executed = match plan.has(flags::CALLS) {
+            true => self.execute_calling(env, plan, parameters, ("", &[]), notices, pull),
+            false => self.execute_alone(env, plan, parameters, ("", &[]), pull),
+        };
+        let executed = executed.map_err(|error| self.discreet(env, plan, error))?;
+        for warning in &executed.warnings {
+            notices(MessageLevel::Warning, warning);
+        }
+        self.random = executed.random;
+        self.carry_out(env, executed.requests)?;
+        Ok(executed.value)
+    }
+
     fn check_may_write(&self, env: &Environment<'_>, plan: Plan<'_>) -> Result<()> {
         if plan.has(flags::WRITES)
             && self.transaction.shown_read_only(&self.view(env))
@@ -570,6 +604,7 @@ impl<A: Allocator + Copy> Session<A> {
             read_only: self.transaction.shown_read_only(settings),
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
+            held: self,
             notifying: self.notifying(env),
             caller: None,
             transitions: env.transitions,
@@ -585,6 +620,9 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn carry_out(&mut self, env: &Environment<'_>, requests: Vec<Request>) -> Result<()> {
         for request in requests {
             match request {
+                Request::Set(request) if is_custom(&request.name)? => {
+                    self.settings.set_custom(&request.name, Some(&request.value), request.local)?;
+                }
                 Request::Set(request) => {
                     let id = base::settings::lookup(&request.name)?;
                     self.set_setting(env, id, &request.value, request.local)?;

@@ -10,7 +10,9 @@
 //!
 //! Rules
 //! 1. The isolation level and the access mode of the current transaction are the transaction's, not kept here.
-//! 2. `RESET` goes back to what the client asked for when it connected, and only then to the server's value.
+//! 2. A name with a dot that nobody knows is a user's own setting ([`is_custom`]): a text, which is empty until it is set, and exists from
+//!    then on.
+//! 3. `RESET` goes back to what the client asked for when it connected, and only then to the server's value.
 
 use super::transaction::Transaction;
 use super::{Text, bytes_in};
@@ -21,7 +23,7 @@ use base::settings::{
     DateFormat, DateOrder, Description, Effective, IntervalStyle, Isolation, SESSION_NUMBERS, SESSION_TEXTS, SettingId,
     SettingSet, Slot, Source, ValueRef, show,
 };
-use base::{Error, Result};
+use base::{Error, Result, sqlstate};
 
 /// The session's values.
 pub struct Settings<A: Allocator + Copy> {
@@ -33,11 +35,57 @@ pub struct Settings<A: Allocator + Copy> {
     started: SettingSet,
     start: ListVec<(SettingId, i64, Text<A>), A>,
     undo: ListVec<Undo<A>, A>,
+    customs: ListVec<Custom<A>, A>,
+}
+
+/// A setting of a user's own.
+struct Custom<A: Allocator + Copy> {
+    name: Text<A>,
+    value: Text<A>,
+    /// What the client asked for when it connected.
+    start: Text<A>,
+}
+
+/// Which setting was changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Setting(SettingId),
+    /// Its place among the users' own.
+    Custom(usize),
+}
+
+/// What somebody hears who asks for a user's own setting that was never set.
+#[cold]
+pub(crate) fn unknown_setting(name: &str) -> Error {
+    let message = format!("unrecognized configuration parameter \"{name}\"");
+    Error::statement(sqlstate::UNDEFINED_OBJECT, message)
+}
+
+/// Is that the name of a setting of a user's own?
+///
+/// Errors: `42602` if it looks like one and is none.
+pub(crate) fn is_custom(name: &str) -> Result<bool> {
+    if !name.contains('.') || base::settings::lookup(name).is_ok() {
+        return Ok(false);
+    }
+    let is_first = |letter: char| letter.is_ascii_alphabetic() || letter == '_' || !letter.is_ascii();
+    let is_word = |word: &str| {
+        word.starts_with(is_first)
+            && word.chars().all(|letter| is_first(letter) || letter.is_ascii_digit() || letter == '$')
+    };
+    match name.split('.').all(is_word) {
+        true => Ok(true),
+        false => {
+            let message = format!("invalid configuration parameter name \"{name}\"");
+            Err(Error::statement(sqlstate::INVALID_NAME, message)
+                .detail("Custom parameter names must be two or more simple identifiers separated by dots."))
+        }
+    }
 }
 
 /// What was there before a change.
 struct Undo<A: Allocator + Copy> {
-    id: SettingId,
+    what: What,
     was_own: bool,
     was_started: bool,
     number: i64,
@@ -55,6 +103,7 @@ impl<A: Allocator + Copy> Settings<A> {
             started: SettingSet::EMPTY,
             start: ListVec::new_in(memory),
             undo: ListVec::new_in(memory),
+            customs: ListVec::new_in(memory),
         }
     }
 
@@ -67,6 +116,12 @@ impl<A: Allocator + Copy> Settings<A> {
         copy.texts.try_reserve_exact(self.texts.len()).map_err(refused)?;
         for text in &self.texts {
             copy.texts.push(bytes_in(text, self.memory)?);
+        }
+        copy.customs.try_reserve_exact(self.customs.len()).map_err(refused)?;
+        for custom in &self.customs {
+            let part = |text: &Text<A>| bytes_in(text, self.memory);
+            let (name, value, start) = (part(&custom.name)?, part(&custom.value)?, part(&custom.start)?);
+            copy.customs.push(Custom { name, value, start });
         }
         (copy.own, copy.started) = (self.own, self.started);
         Ok(copy)
@@ -133,7 +188,55 @@ impl<A: Allocator + Copy> Settings<A> {
             None => (0, Text::new_in(self.memory)),
         };
         self.undo.try_reserve(1).map_err(|_| Error::out_of_memory("a session's settings", size_of::<Undo<A>>()))?;
-        self.undo.push(Undo { id, was_own, was_started, number, text, local });
+        self.undo.push(Undo { what: What::Setting(id), was_own, was_started, number, text, local });
+        Ok(())
+    }
+
+    /// The value of a user's own setting; none if it was never set.
+    pub(crate) fn custom(&self, name: &str) -> Option<&str> {
+        let found = self.customs.iter().find(|custom| custom.name.eq_ignore_ascii_case(name.as_bytes()))?;
+        std::str::from_utf8(&found.value).ok()
+    }
+
+    fn custom_at(&mut self, name: &str) -> Result<usize> {
+        if let Some(at) = self.customs.iter().position(|custom| custom.name.eq_ignore_ascii_case(name.as_bytes())) {
+            return Ok(at);
+        }
+        let name = bytes_in(name.as_bytes(), self.memory)?;
+        let refused = |_| Error::out_of_memory("a session's settings", size_of::<Custom<A>>());
+        self.customs.try_reserve(1).map_err(refused)?;
+        self.customs.push(Custom { name, value: Text::new_in(self.memory), start: Text::new_in(self.memory) });
+        Ok(self.customs.len() - 1)
+    }
+
+    /// Sets a user's own setting; none goes back to what the client asked for when it connected.
+    pub(crate) fn set_custom(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let at = self.custom_at(name)?;
+        let new = match value {
+            Some(value) => bytes_in(value.as_bytes(), self.memory)?,
+            None => bytes_in(&self.customs[at].start, self.memory)?,
+        };
+        self.undo.try_reserve(1).map_err(|_| Error::out_of_memory("a session's settings", size_of::<Undo<A>>()))?;
+        let text = std::mem::replace(&mut self.customs[at].value, new);
+        let what = What::Custom(at);
+        self.undo.push(Undo { what, was_own: true, was_started: false, number: 0, text, local });
+        Ok(())
+    }
+
+    /// The same from the startup message.
+    pub(crate) fn set_custom_at_start(&mut self, name: &str, value: &str) -> Result<()> {
+        let at = self.custom_at(name)?;
+        let (text, start) = (bytes_in(value.as_bytes(), self.memory)?, bytes_in(value.as_bytes(), self.memory)?);
+        (self.customs[at].value, self.customs[at].start) = (text, start);
+        Ok(())
+    }
+
+    /// All of them go back.
+    pub(crate) fn reset_customs(&mut self) -> Result<()> {
+        for at in 0..self.customs.len() {
+            let name = String::from_utf8_lossy(&self.customs[at].name).into_owned();
+            self.set_custom(&name, None, false)?;
+        }
         Ok(())
     }
 
@@ -180,8 +283,7 @@ impl<A: Allocator + Copy> Settings<A> {
         while self.undo.len() > noted
             && let Some(entry) = self.undo.pop()
         {
-            self.restore(entry.id, entry.was_own, entry.was_started, entry.number, entry.text);
-            changed.insert(entry.id);
+            self.restore(entry, &mut changed);
         }
         changed
     }
@@ -193,16 +295,20 @@ impl<A: Allocator + Copy> Settings<A> {
             let mut undo = std::mem::replace(&mut self.undo, ListVec::new_in(self.memory));
             // A local change is undone; the last one that was not local stays. What it set is what the next change of the
             // same setting noted, or what is there now.
-            let ids: SettingSet = undo.iter().filter(|entry| entry.local).map(|entry| entry.id).collect();
-            for id in ids.iter() {
-                let last_set = undo.iter().rposition(|entry| entry.id == id && !entry.local);
+            let mut done: Vec<What> = Vec::new();
+            for at in 0..undo.len() {
+                let what = undo[at].what;
+                if !undo[at].local || done.contains(&what) {
+                    continue;
+                }
+                done.push(what);
+                let last_set = undo.iter().rposition(|entry| entry.what == what && !entry.local);
                 let from = last_set.map_or(0, |at| at + 1);
-                if let Some(at) = (from..undo.len()).find(|&at| undo[at].id == id) {
+                if let Some(at) = (from..undo.len()).find(|&at| undo[at].what == what) {
                     let entry = &mut undo[at];
                     let text = std::mem::replace(&mut entry.text, Text::new_in(self.memory));
-                    let (was_own, was_started, number) = (entry.was_own, entry.was_started, entry.number);
-                    self.restore(id, was_own, was_started, number, text);
-                    changed.insert(id);
+                    let entry = Undo { text, ..*entry };
+                    self.restore(entry, &mut changed);
                 }
             }
         } else {
@@ -211,7 +317,16 @@ impl<A: Allocator + Copy> Settings<A> {
         changed
     }
 
-    fn restore(&mut self, id: SettingId, was_own: bool, was_started: bool, number: i64, text: Text<A>) {
+    fn restore(&mut self, entry: Undo<A>, changed: &mut SettingSet) {
+        let Undo { what, was_own, was_started, number, text, .. } = entry;
+        let id = match what {
+            What::Setting(id) => id,
+            What::Custom(at) => {
+                self.customs[at].value = text;
+                return;
+            }
+        };
+        changed.insert(id);
         self.own.remove(id);
         self.started.remove(id);
         if was_own {
@@ -237,6 +352,7 @@ pub struct SettingsView<'v> {
 trait OwnValues {
     fn value(&self, id: SettingId) -> Option<ValueRef<'_>>;
     fn is_started(&self, id: SettingId) -> bool;
+    fn custom(&self, name: &str) -> Option<&str>;
 }
 
 impl<A: Allocator + Copy> OwnValues for Settings<A> {
@@ -246,6 +362,10 @@ impl<A: Allocator + Copy> OwnValues for Settings<A> {
 
     fn is_started(&self, id: SettingId) -> bool {
         self.started.contains(id)
+    }
+
+    fn custom(&self, name: &str) -> Option<&str> {
+        Settings::custom(self, name)
     }
 }
 
@@ -269,6 +389,11 @@ impl<'v> SettingsView<'v> {
             SettingId::IsSuperuser => ValueRef::Number(i64::from(self.who.1)),
             id => self.own.value(id).unwrap_or_else(|| self.effective.value(id)),
         }
+    }
+
+    /// The value of a user's own setting; none if it was never set.
+    pub fn custom(&self, name: &str) -> Option<&str> {
+        self.own.custom(name)
     }
 
     /// A boolean setting.

@@ -107,13 +107,11 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Execute { name, arguments } => self.execute_statement(env, text, *name, arguments, out),
             Utility::Deallocate(name) => self.deallocate(name.as_ref()),
             Utility::Declare { name, hold, scroll, binary, body_at, .. } => {
-                self.declare(env, text, *name, (*hold, *scroll == Some(true), *binary), *body_at)
+                self.declare(env, text, *name, (*hold, *scroll, *binary), *body_at)
             }
             Utility::Fetch { name, direction, discard } => self.fetch(env, *name, *direction, *discard, out),
             Utility::Close(name) => self.close_cursor(name.as_ref()),
-            Utility::Explain { analyze, costs, verbose: _, statement } => {
-                self.explain(env, text, statement, (*analyze, *costs), out)
-            }
+            Utility::Explain { wanted, statement } => self.explain(env, text, statement, wanted, out),
             Utility::CreateTable(create) => self.create_table(env, text, create, out),
             Utility::SetConstraints(paths) => self.set_constraints(env, paths),
             Utility::SelectInto(into) => self.select_into(env, text, into, out),
@@ -170,8 +168,8 @@ impl<A: Allocator + Copy> Session<A> {
         let crate::parser::ast::Statement::Utility(utility) = statement else { return Ok(false) };
         match utility {
             Utility::Show(name) => self.describe_show(*name, out).map(|()| true),
-            Utility::Explain { .. } => {
-                text_columns(&["QUERY PLAN"], out);
+            Utility::Explain { wanted, .. } => {
+                explain::describe(wanted, out);
                 Ok(true)
             }
             Utility::Execute { name, .. } => self.describe_execute(name.text, out),

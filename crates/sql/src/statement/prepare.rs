@@ -9,11 +9,22 @@ use crate::procedure::run::Notices;
 use crate::session::extended::Target;
 use crate::session::prepared::{Body, Portal, Progress};
 use crate::session::run::{Ended, result_columns};
-use crate::session::{Environment, Format, List, Named, NoData, Output, Session, Tag, Text, bytes_in};
+use crate::session::{Environment, Format, List, Named, NoData, Output, Session, Tag, Text};
 use crate::types::{Arena, Oid, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 use bumpalo::Bump;
+
+/// Has a prepared statement as many arguments as it takes? Errors: `42601`.
+pub(super) fn check_arguments(name: &str, types: &[Oid], arguments: &[Expr<'_>]) -> Result<()> {
+    // As in PostgreSQL, a statement without parameters is not asked.
+    if types.is_empty() || types.len() == arguments.len() {
+        return Ok(());
+    }
+    let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+    let detail = format!("Expected {} parameters but got {}.", types.len(), arguments.len());
+    Err(Error::statement(sqlstate::SYNTAX_ERROR, message).detail(detail))
+}
 
 impl<A: Allocator + Copy> Session<A> {
     pub(super) fn prepare_statement(
@@ -38,6 +49,11 @@ impl<A: Allocator + Copy> Session<A> {
         crate::lexer::normalise(body, 0, crate::lexer::Literals::Keep, &mut normalised)?;
         let body = body.get(..normalised.end).unwrap_or(body).to_owned();
         self.prepare(env, name.text, &body, &oids)?;
+        let written = crate::session::text_in(text, self.memory)?;
+        if let Some(statement) = self.statements.get_mut(&Named(name.text.as_bytes())) {
+            statement.sql_text = Some(written);
+            statement.made_at = kernel::clock::wall_us();
+        }
         Ok(Some(Tag::Words("PREPARE")))
     }
 
@@ -56,11 +72,7 @@ impl<A: Allocator + Copy> Session<A> {
         let plan = self.plans.bytes(id).to_vec();
         let Some(read) = Plan::new(&plan) else { return Err(Error::unsupported("an empty plan")) };
         let types: Vec<Oid> = read.client_types().collect();
-        if types.len() != arguments.len() {
-            let message = format!("wrong number of parameters for prepared statement \"{}\"", name.text);
-            let detail = format!("Expected {} parameters but got {}.", types.len(), arguments.len());
-            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).detail(detail));
-        }
+        check_arguments(name.text, &types, arguments)?;
         let notices: Notices<'_> = &mut |level, error| out.notice(level, error);
         let values = self.arguments(env, text, arguments, &types, notices)?;
         let mut parameters = Vec::with_capacity(types.len());
@@ -75,7 +87,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Computes the arguments of an `EXECUTE`.
-    fn arguments(
+    pub(super) fn arguments(
         &mut self,
         env: &Environment<'_>,
         text: &str,
@@ -83,7 +95,7 @@ impl<A: Allocator + Copy> Session<A> {
         types: &[Oid],
         notices: Notices<'_>,
     ) -> Result<Vec<u8>> {
-        if arguments.is_empty() {
+        if types.is_empty() {
             return Ok(Vec::new());
         }
         let styles = self.styles(env)?;
@@ -142,12 +154,9 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         name: Name<'_>,
-        (hold, scroll, binary): (bool, bool, bool),
+        (hold, scroll, binary): (bool, Option<bool>, bool),
         body_at: u32,
     ) -> Result<Option<Tag>> {
-        if scroll {
-            return Err(super::refused("a scrollable cursor"));
-        }
         if !hold && !self.transaction.outlives_statement() {
             let message = "DECLARE CURSOR can only be used in transaction blocks";
             return Err(Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
@@ -170,8 +179,18 @@ impl<A: Allocator + Copy> Session<A> {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(Error::unsupported(message));
         }
+        let mut locks = false;
         if let Some(plan) = crate::plan::Plan::new(&plan) {
+            locks = plan.has(flags::WRITES);
             self.check_access(env, plan)?;
+        }
+        if locks && hold {
+            return Err(Error::unsupported("DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported")
+                .detail("Holdable cursors must be READ ONLY."));
+        }
+        if locks && scroll == Some(true) {
+            return Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE is not supported")
+                .detail("Scrollable cursors must be READ ONLY."));
         }
         let id = self.plans.add(&plan, text.as_bytes(), self.memory)?;
         let mut formats = List::new_in(self.memory);
@@ -189,26 +208,14 @@ impl<A: Allocator + Copy> Session<A> {
             locked_in: self.work_number,
             cursor: true,
             holds: hold,
+            committed: false,
+            scrolls: scroll.unwrap_or(!locks),
+            made_at: kernel::clock::wall_us(),
         };
         self.add_portal(name.text, portal)?;
         if hold {
             // A cursor that stays after its transaction has all its rows at once.
-            let mut rows = Vec::new();
-            let (_, requests) = self.execute_plan(
-                env,
-                &plan,
-                &[],
-                ("", &[]),
-                |_| Format::Text,
-                0,
-                Some(&mut rows),
-                &mut NoData::default(),
-            )?;
-            self.carry_out(env, requests)?;
-            let rows = bytes_in(&rows, self.memory)?;
-            if let Some(portal) = self.portals.get_mut(&Named(name.text.as_bytes())) {
-                portal.progress = Progress::Left { rows, at: 0 };
-            }
+            self.run_portal(env, name.text, 0, &mut NoData::default())?;
         }
         Ok(Some(Tag::Words("DECLARE CURSOR")))
     }
@@ -235,18 +242,14 @@ impl<A: Allocator + Copy> Session<A> {
         discard: bool,
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        let FetchDirection::Forward(count) = direction else {
-            self.cursor(name.text)?;
-            return Err(super::refused("FETCH in this direction"));
-        };
-        let (_, ended) = match discard {
+        let ended = match discard {
             true => {
                 self.cursor(name.text)?;
-                self.run_portal(env, name.text, count, &mut NoData::default())?
+                self.fetch_portal(env, name.text, direction, &mut NoData::default())?
             }
             false => {
                 self.describe_cursor(name.text, out)?;
-                self.run_portal(env, name.text, count, out)?
+                self.fetch_portal(env, name.text, direction, out)?
             }
         };
         let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;

@@ -3,6 +3,7 @@
 use super::{text_columns, text_row};
 use crate::parser::ast::SetValue;
 use crate::session::identity::is_identity;
+use crate::session::settings::{is_custom, unknown_setting};
 use crate::session::{Environment, Output, Session, Tag};
 use allocator_api2::alloc::Allocator;
 use base::settings::{
@@ -70,11 +71,23 @@ impl<A: Allocator + Copy> Session<A> {
         local: bool,
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        let id = lookup(name)?;
         if local && !self.transaction.outlives_statement() {
             let message = "SET LOCAL can only be used in transaction blocks";
             out.notice(MessageLevel::Warning, &Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
         }
+        if is_custom(name)? {
+            let text = match values {
+                Some([one]) => Some(one.text),
+                Some(_) => {
+                    let message = format!("SET {name} takes only one argument");
+                    return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
+                }
+                None => None,
+            };
+            self.settings.set_custom(name, text, local)?;
+            return Ok(Some(Tag::Words("SET")));
+        }
+        let id = lookup(name)?;
         match values {
             Some(values) => {
                 let texts: Vec<&str> = values.iter().map(|value| value.text).collect();
@@ -91,6 +104,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     pub(super) fn reset_statement(&mut self, env: &Environment<'_>, name: Option<&str>) -> Result<Option<Tag>> {
         match name {
+            Some(name) if is_custom(name)? => self.settings.set_custom(name, None, false)?,
             Some(name) => {
                 let id = lookup(name)?;
                 check_context(id, Change::Session, self.is_superuser(env))?;
@@ -128,11 +142,12 @@ impl<A: Allocator + Copy> Session<A> {
                 self.note_report(id);
             }
         }
-        Ok(())
+        self.settings.reset_customs()
     }
 
     pub(super) fn describe_show<O: Output>(&self, name: Option<&str>, out: &mut O) -> Result<()> {
         match name {
+            Some(name) if is_custom(name)? => text_columns(&[name], out),
             Some(name) => text_columns(&[lookup(name)?.name()], out),
             None => text_columns(&["name", "setting", "description"], out),
         }
@@ -148,6 +163,11 @@ impl<A: Allocator + Copy> Session<A> {
         let superuser = self.is_superuser(env);
         let view = self.view(env);
         match name {
+            Some(name) if is_custom(name)? => {
+                let value = view.custom(name).ok_or_else(|| unknown_setting(name))?;
+                text_columns(&[name], out);
+                text_row(&[value], out)?;
+            }
             Some(name) => {
                 let id = lookup(name)?;
                 check_readable(id, superuser)?;

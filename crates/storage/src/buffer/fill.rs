@@ -65,6 +65,7 @@ impl Pool {
         let Some(number) = claim(descriptor) else { return Ok(false) };
         kernel::fault::point("buffer.fill");
         self.shared.reads.fetch_add(1, Relaxed);
+        self.notes[pin.session()].reads.add(1);
         let (file, offset) = Pool::file_of(page);
         let action = Action { number: FILLED, param: (number as u64) << 32 | frame as u64 };
         let issued = self.frames.fill(frame as usize, Event::DataFileRead, file, offset, action);

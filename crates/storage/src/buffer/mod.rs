@@ -329,6 +329,12 @@ impl Pool {
         self.descriptors[..self.used()].iter().filter_map(Descriptor::dirt).min().map_or(none, |lsn| lsn.min(none))
     }
 
+    /// How many pages the running session has found here, and how many it has read, since its slot was first used.
+    pub fn pages_of_session(&self) -> (u64, u64) {
+        let notes = &self.notes[kernel::session::current_id().0 as usize];
+        (notes.hits.get(), notes.reads.get())
+    }
+
     /// Counts for views.
     pub fn usage(&self) -> PoolUsage {
         let sessions = kernel::session::slots_reached().len();

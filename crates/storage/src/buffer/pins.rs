@@ -24,6 +24,8 @@ kernel::shared! {
         pins: [AtomicU64; HELD_MAX],
         /// Pins that found their page in a frame.
         pub(super) hits: Counter,
+        /// Pages that it read, or asked for ahead.
+        pub(super) reads: Counter,
     }
 }
 

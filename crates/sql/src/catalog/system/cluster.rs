@@ -198,3 +198,22 @@ pub(super) fn settings(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<
     }
     Ok(())
 }
+
+/// `pg_prepared_statements`; whether a plan was made for values or for any is not counted.
+pub(super) fn prepared_statements(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for statement in context.held.statements() {
+        let types: Vec<Datum<'_>> = statement.types.iter().map(|oid| Datum::Int(oid.0.into())).collect();
+        let row = rows.row().text(&statement.name).text(&statement.text).int(statement.made_at);
+        row.array(&types).bool(statement.from_sql).end();
+    }
+    Ok(())
+}
+
+/// `pg_cursors`
+pub(super) fn cursors(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for cursor in context.held.cursors() {
+        let row = rows.row().text(&cursor.name).text(&cursor.text);
+        row.bool(cursor.holds).bool(cursor.binary).bool(cursor.scrolls).int(cursor.made_at).end();
+    }
+    Ok(())
+}

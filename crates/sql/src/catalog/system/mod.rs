@@ -112,6 +112,8 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_group" => Box::new(cluster::groups),
         "pg_auth_members" => Box::new(cluster::memberships),
         "pg_settings" => Box::new(cluster::settings),
+        "pg_prepared_statements" => Box::new(cluster::prepared_statements),
+        "pg_cursors" => Box::new(cluster::cursors),
         _ => return None,
     })
 }

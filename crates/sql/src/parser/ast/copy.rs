@@ -21,6 +21,8 @@ pub struct Copy<'a> {
     pub options: &'a [CopyOption<'a>],
     /// `WHERE`
     pub filter: Option<&'a Expr<'a>>,
+    /// Where that condition begins in the text, and where it ends.
+    pub filter_range: (u32, u32),
     /// Where it stands.
     pub at: u32,
 }

@@ -38,7 +38,13 @@ const DEPTH_MAX: u32 = 100;
 
 /// Writes a plan.
 pub fn encode(bound: &Bound, tree: &Tree) -> Result<Vec<u8>> {
+    encode_noting(bound, tree, None)
+}
+
+/// The same; notes for each of the tree's nodes its place ([`super::explain::place`]) and the index of its state, if that is wanted.
+pub fn encode_noting(bound: &Bound, tree: &Tree, states: Option<&mut Vec<(usize, u32)>>) -> Result<Vec<u8>> {
     let encoder = Encoder {
+        states_of: states,
         bound,
         tree,
         plan: Builder::new(Header::WORDS),
@@ -63,6 +69,8 @@ pub fn encode(bound: &Bound, tree: &Tree) -> Result<Vec<u8>> {
 }
 
 struct Encoder<'e> {
+    /// Where to note which state is which node's.
+    states_of: Option<&'e mut Vec<(usize, u32)>>,
     bound: &'e Bound,
     tree: &'e Tree,
     plan: Builder,

@@ -26,6 +26,10 @@ impl Encoder<'_> {
             return Err(Error::statement(sqlstate::STATEMENT_TOO_COMPLEX, "the statement's plan is nested too deeply")
                 .detail(format!("Nodes of a plan can be nested {DEPTH_MAX} levels deep, subqueries included.")));
         }
+        // It takes the next state.
+        if let Some(states) = &mut self.states_of {
+            states.push((super::super::explain::place(node), self.states));
+        }
         let at = self.written(node, needed);
         self.depth -= 1;
         at

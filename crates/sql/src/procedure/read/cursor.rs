@@ -3,6 +3,7 @@
 use super::super::tree::{Cursor, Into, Kind, Opened, Piece, Source, Steps, TypeText};
 use super::Reader;
 use crate::lexer::{TokenKind, literal};
+use crate::parser::ast::FetchDirection;
 use base::{Error, Result, sqlstate};
 
 impl Reader<'_> {
@@ -26,7 +27,7 @@ impl Reader<'_> {
 
     /// `name [[NO] SCROLL] CURSOR [(arguments)] FOR query;`
     pub(super) fn bound_cursor(&mut self, label: &str, name: &str) -> Result<(u32, Option<Piece>)> {
-        self.scroll()?;
+        let scroll = self.scroll();
         self.expect("cursor")?;
         let seen = self.visible.len();
         let mut arguments = Vec::new();
@@ -50,17 +51,17 @@ impl Reader<'_> {
         self.semicolon()?;
         self.visible.truncate(seen);
         let number = self.variable(label, name, TypeText::Named("refcursor".to_owned()))?;
-        self.variables[number as usize].cursor = Some(Box::new(Cursor { arguments, query }));
+        self.variables[number as usize].cursor = Some(Box::new(Cursor { arguments, query, scroll }));
         Ok((number, None))
     }
 
-    /// `SCROLL`, `NO SCROLL`: going back is refused where it is asked for.
-    fn scroll(&mut self) -> Result<()> {
-        if self.is("no") && self.is_at(1, "scroll") {
+    /// `SCROLL`, `NO SCROLL`
+    fn scroll(&mut self) -> Option<bool> {
+        let no = self.is("no") && self.is_at(1, "scroll");
+        if no {
             self.next();
         }
-        self.eat("scroll");
-        Ok(())
+        self.eat("scroll").then_some(!no)
     }
 
     /// The variable of a cursor.
@@ -158,7 +159,7 @@ impl Reader<'_> {
             self.semicolon()?;
             return Ok(Kind::Open(cursor, Opened::Bound(arguments)));
         }
-        self.scroll()?;
+        let scroll = self.scroll();
         self.expect("for")?;
         let source = if self.eat("execute") {
             let text = self.expression(&["using", ";"])?;
@@ -176,43 +177,15 @@ impl Reader<'_> {
             Source::Piece(self.piece(text, span))
         };
         self.semicolon()?;
-        Ok(Kind::Open(cursor, Opened::For(source)))
+        Ok(Kind::Open(cursor, Opened::For(source, scroll)))
     }
 
     /// `FETCH`, `MOVE`
     pub(super) fn fetch(&mut self) -> Result<Kind> {
         let moves = self.is("move");
         self.next();
-        for word in ["prior", "first", "last", "absolute", "backward"] {
-            let is_direction = self.is(word) && !self.is_at(1, "into") && self.peek_at(1).kind != TokenKind::Semicolon;
-            if is_direction {
-                return Err(self.refused(&format!("{} of a cursor", word.to_uppercase())));
-            }
-        }
-        let mut steps = Steps::One;
-        let is_last = |reader: &Self| reader.is_at(1, "into") || reader.peek_at(1).kind == TokenKind::Semicolon;
-        if self.is("next") && !is_last(self) {
-            self.next();
-        } else if self.is("all") && !is_last(self) {
-            self.next();
-            steps = Steps::All;
-        } else if (self.is("forward") || self.is("relative")) && !is_last(self) {
-            let forward = self.is("forward");
-            self.next();
-            if self.eat("all") {
-                steps = Steps::All;
-            } else if !self.is("from") && !self.is("in") {
-                let is_name = forward && Self::is_name(self.peek());
-                if !is_name {
-                    steps = Steps::Count(self.expression(&["from", "in"])?);
-                }
-            }
-            let is_many = forward && !matches!(steps, Steps::One);
-            if is_many && !moves {
-                return Err(self.wrong("FETCH statement cannot return multiple rows".to_owned()));
-            }
-        }
-        if matches!(steps, Steps::All) && !moves {
+        let (steps, is_many) = self.steps()?;
+        if is_many && !moves {
             return Err(self.wrong("FETCH statement cannot return multiple rows".to_owned()));
         }
         if !self.eat("from") {
@@ -228,6 +201,50 @@ impl Reader<'_> {
         };
         self.semicolon()?;
         Ok(Kind::Fetch(cursor, steps, into))
+    }
+
+    /// The direction of a `FETCH` or `MOVE`, if there is one, and whether it may give more rows than one.
+    fn steps(&mut self) -> Result<(Steps, bool)> {
+        use FetchDirection::{Absolute, Backward, Forward};
+        let one = Steps::Known(Forward(1));
+        let names_a_cursor = Self::is_name(self.peek())
+            && (self.is_at(1, "into") || matches!(self.peek_at(1).kind, TokenKind::Semicolon));
+        if names_a_cursor || self.is("from") || self.is("in") {
+            return Ok((one, false));
+        }
+        let known = [("next", Forward(1)), ("prior", Backward(1)), ("first", Absolute(1)), ("last", Absolute(-1))];
+        for (word, direction) in known {
+            if self.eat(word) {
+                return Ok((Steps::Known(direction), false));
+            }
+        }
+        let end = &["from", "in"];
+        if self.eat("all") {
+            return Ok((Steps::Known(Forward(u64::MAX)), true));
+        }
+        if self.eat("absolute") {
+            return Ok((Steps::Absolute(self.expression(end)?), false));
+        }
+        if self.eat("relative") {
+            return Ok((Steps::Relative(self.expression(end)?), false));
+        }
+        let backward = self.is("backward");
+        if !self.eat("forward") && !self.eat("backward") {
+            // A number on its own; a name there is a cursor's.
+            return match Self::is_name(self.peek()) {
+                true => Ok((one, false)),
+                false => Ok((Steps::Forward(self.expression(end)?), true)),
+            };
+        }
+        let direction = |count| if backward { Backward(count) } else { Forward(count) };
+        if self.eat("all") {
+            return Ok((Steps::Known(direction(u64::MAX)), true));
+        }
+        if self.is("from") || self.is("in") || Self::is_name(self.peek()) {
+            return Ok((Steps::Known(direction(1)), false));
+        }
+        let count = self.expression(end)?;
+        Ok((if backward { Steps::Backward(count) } else { Steps::Forward(count) }, true))
     }
 
     /// `FOR row IN cursor`, from `row` on; none if it is another loop.

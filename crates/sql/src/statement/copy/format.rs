@@ -8,6 +8,7 @@
 //! Rules
 //! 1. Data comes in pieces that are cut anywhere: a [`Lines`] keeps what is not a whole line yet.
 //! 2. A line `\.` ends the data.
+//! 3. All lines end as the first one does; another end within a line is an error (`22P04`).
 
 use base::{Error, Result, sqlstate};
 
@@ -28,6 +29,12 @@ pub struct Form {
     pub header: bool,
     /// And they have to be the right ones.
     pub header_matches: bool,
+    /// The columns whose values are quoted in CSV, whatever is in them.
+    pub force_quote: Vec<bool>,
+    /// The columns in which nothing without quotes is null, in CSV.
+    pub force_not_null: Vec<bool>,
+    /// The columns in which what stands for null is null in quotes too, in CSV.
+    pub force_null: Vec<bool>,
 }
 
 impl Form {
@@ -41,6 +48,9 @@ impl Form {
             escape: 0,
             header: false,
             header_matches: false,
+            force_quote: Vec::new(),
+            force_not_null: Vec::new(),
+            force_null: Vec::new(),
         }
     }
 
@@ -65,6 +75,30 @@ pub struct Lines {
     looked: usize,
     quoted: bool,
     ended: bool,
+    /// How lines end, once one has.
+    end: Option<LineEnd>,
+}
+
+/// How a line ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LineEnd {
+    Newline,
+    Return,
+    Both,
+}
+
+/// A byte in a line that would end it if lines did not end otherwise.
+#[cold]
+fn literal_end(form: &Form, newline: bool) -> Error {
+    let (what, hint) = match (form.csv, newline) {
+        (false, false) => ("literal carriage return found in data", "Use \"\\r\" to represent carriage return."),
+        (true, false) => {
+            ("unquoted carriage return found in data", "Use quoted CSV field to represent carriage return.")
+        }
+        (false, true) => ("literal newline found in data", "Use \"\\n\" to represent newline."),
+        (true, true) => ("unquoted newline found in data", "Use quoted CSV field to represent newline."),
+    };
+    bad(what).hint(hint)
 }
 
 impl Lines {
@@ -87,25 +121,26 @@ impl Lines {
     }
 
     /// The next whole line, without its end. `last` says that no piece follows, so that what is there is a line.
-    pub fn next(&mut self, form: &Form, last: bool) -> Option<&[u8]> {
+    ///
+    /// Errors: `22P04` if a line ends in another way than those before it.
+    pub fn next(&mut self, form: &Form, last: bool) -> Result<Option<&[u8]>> {
         if self.ended {
-            return None;
+            return Ok(None);
         }
-        let end = self.find_end(form, last)?;
-        let (from, line_end, next) = end;
+        let Some((from, line_end, next)) = self.find_end(form, last)? else { return Ok(None) };
         self.start = next;
         self.looked = next;
         self.quoted = false;
         let line = &self.bytes[from..line_end];
         if line == b"\\." {
             self.ended = true;
-            return None;
+            return Ok(None);
         }
-        Some(line)
+        Ok(Some(line))
     }
 
     /// Where the next line begins and ends, and where the one after it begins.
-    fn find_end(&mut self, form: &Form, last: bool) -> Option<(usize, usize, usize)> {
+    fn find_end(&mut self, form: &Form, last: bool) -> Result<Option<(usize, usize, usize)>> {
         let bytes = &self.bytes;
         let mut at = self.looked;
         while at < bytes.len() {
@@ -132,18 +167,32 @@ impl Lines {
                     }
                     at += 2;
                 }
-                b'\n' if !self.quoted => return Some((self.start, at, at + 1)),
-                b'\r' if !self.quoted => match bytes.get(at + 1) {
-                    Some(b'\n') => return Some((self.start, at, at + 2)),
-                    Some(_) => return Some((self.start, at, at + 1)),
-                    None if last => return Some((self.start, at, at + 1)),
-                    None => break,
+                b'\n' if !self.quoted => match self.end {
+                    None | Some(LineEnd::Newline) => {
+                        self.end = Some(LineEnd::Newline);
+                        return Ok(Some((self.start, at, at + 1)));
+                    }
+                    Some(_) => return Err(literal_end(form, true)),
+                },
+                b'\r' if !self.quoted => match (self.end, bytes.get(at + 1)) {
+                    (Some(LineEnd::Newline), _) => return Err(literal_end(form, false)),
+                    (Some(LineEnd::Return), _) => return Ok(Some((self.start, at, at + 1))),
+                    (_, Some(b'\n')) => {
+                        self.end = Some(LineEnd::Both);
+                        return Ok(Some((self.start, at, at + 2)));
+                    }
+                    (_, None) if !last => break,
+                    (Some(LineEnd::Both), _) => return Err(literal_end(form, false)),
+                    (None, _) => {
+                        self.end = Some(LineEnd::Return);
+                        return Ok(Some((self.start, at, at + 1)));
+                    }
                 },
                 _ => at += 1,
             }
         }
         self.looked = at;
-        (last && self.start < bytes.len()).then_some((self.start, bytes.len(), bytes.len()))
+        Ok((last && self.start < bytes.len()).then_some((self.start, bytes.len(), bytes.len())))
     }
 }
 
@@ -304,7 +353,11 @@ impl Fields {
             if quoted {
                 return Err(bad("unterminated CSV quoted field"));
             }
-            let null = !was_quoted && self.bytes[start..] == form.null[..];
+            let (column, is_null) = (self.ends.len(), self.bytes[start..] == form.null[..]);
+            let null = match was_quoted {
+                true => is_null && is_forced(&form.force_null, column),
+                false => is_null && !is_forced(&form.force_not_null, column),
+            };
             self.end_field(null);
             if at >= line.len() {
                 return Ok(());
@@ -314,15 +367,21 @@ impl Fields {
     }
 }
 
-/// Appends a field to a line. `alone` says that it is the only one of its row.
-pub fn write_field(form: &Form, value: Option<&[u8]>, alone: bool, out: &mut Vec<u8>) {
+fn is_forced(columns: &[bool], column: usize) -> bool {
+    columns.get(column).copied().unwrap_or(false)
+}
+
+/// Appends a field to a line. `alone` says that it is the only one of its row; `column` is where it stands, none in a header.
+pub fn write_field(form: &Form, value: Option<&[u8]>, alone: bool, column: Option<usize>, out: &mut Vec<u8>) {
     let Some(value) = value else {
         out.extend_from_slice(&form.null);
         return;
     };
     if form.csv {
         let special = |byte: &u8| [form.delimiter, form.quote, b'\n', b'\r'].contains(byte);
-        if value != form.null && !value.iter().any(special) && !(alone && value == b"\\.") {
+        let forced = column.is_some_and(|column| is_forced(&form.force_quote, column));
+        let quoted = forced || value == form.null || value.iter().any(special) || (alone && value == b"\\.");
+        if !quoted {
             out.extend_from_slice(value);
             return;
         }
@@ -404,9 +463,11 @@ mod tests {
     #[test]
     fn lines_are_the_same_however_the_data_is_cut() {
         for (form, data, expected) in [
-            (Form::text(), "a\tb\nc\\\nd\n\\N\r\nlast", &["a\tb", "c\\\nd", "\\N", "last"][..]),
+            (Form::text(), "a\tb\nc\\\nd\n\\N\nlast", &["a\tb", "c\\\nd", "\\N", "last"][..]),
+            (Form::text(), "a\r\nb\r\n", &["a", "b"]),
+            (Form::text(), "a\rb\r\rc\r", &["a", "b", "", "c"]),
             (Form::text(), "a\n\\.\nb\n", &["a"]),
-            (Form::csv(), "a,\"b\nc\"\r\n\"x\"\"\n\"\nd\n", &["a,\"b\nc\"", "\"x\"\"\n\"", "d"]),
+            (Form::csv(), "a,\"b\nc\"\r\n\"x\"\"\n\"\r\nd\r\n", &["a,\"b\nc\"", "\"x\"\"\n\"", "d"]),
             (Form::csv(), "", &[]),
         ] {
             for size in 1..=data.len().max(1) {
@@ -414,16 +475,67 @@ mod tests {
                 let mut found = Vec::new();
                 for piece in data.as_bytes().chunks(size) {
                     lines.push(piece).unwrap();
-                    while let Some(line) = lines.next(&form, false) {
+                    while let Some(line) = lines.next(&form, false).unwrap() {
                         found.push(String::from_utf8_lossy(line).into_owned());
                     }
                 }
-                while let Some(line) = lines.next(&form, true) {
+                while let Some(line) = lines.next(&form, true).unwrap() {
                     found.push(String::from_utf8_lossy(line).into_owned());
                 }
                 assert_eq!(found, expected, "{data:?} in pieces of {size}");
             }
         }
+    }
+
+    /// Lines that end in different ways are refused, wherever the data is cut.
+    #[test]
+    fn all_lines_end_alike() {
+        for (form, data, message) in [
+            (Form::text(), "a\nb\rc\n", "literal carriage return found in data"),
+            (Form::text(), "a\nb\r\n", "literal carriage return found in data"),
+            (Form::text(), "a\r\nb\n", "literal newline found in data"),
+            (Form::text(), "a\r\nb\rc\r\n", "literal carriage return found in data"),
+            (Form::text(), "a\rb\nc", "literal newline found in data"),
+            (Form::csv(), "a\r\n\"b\n\",c\n", "unquoted newline found in data"),
+            (Form::csv(), "a\nb\rc", "unquoted carriage return found in data"),
+        ] {
+            for size in 1..=data.len() {
+                let mut lines = Lines::default();
+                let mut found = Ok(());
+                for piece in data.as_bytes().chunks(size) {
+                    lines.push(piece).unwrap();
+                    while found.is_ok() {
+                        match lines.next(&form, false) {
+                            Ok(Some(_)) => {}
+                            Ok(None) => break,
+                            Err(error) => found = Err(error),
+                        }
+                    }
+                }
+                while found.is_ok() {
+                    match lines.next(&form, true) {
+                        Ok(Some(_)) => {}
+                        Ok(None) => break,
+                        Err(error) => found = Err(error),
+                    }
+                }
+                let error = found.expect_err(data);
+                assert_eq!((error.sqlstate(), error.message()), (sqlstate::BAD_COPY_FILE_FORMAT, message), "{data:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_may_be_forced() {
+        let form = Form { force_null: vec![true, false], force_not_null: vec![false, false, true], ..Form::csv() };
+        assert_eq!(fields(&form, "\"\",\"\",,"), some(&["∅", "", "", "∅"]));
+        let form = Form { force_quote: vec![true, false], ..Form::csv() };
+        let mut line = Vec::new();
+        write_field(&form, Some(b"a"), false, Some(0), &mut line);
+        write_field(&form, Some(b"a"), false, Some(1), &mut line);
+        write_field(&form, None, false, Some(0), &mut line);
+        write_field(&form, Some(b"a"), false, None, &mut line);
+        assert_eq!(line, b"\"a\"aa");
     }
 
     #[test]
@@ -438,14 +550,14 @@ mod tests {
                 if at > 0 {
                     line.push(form.delimiter);
                 }
-                write_field(&form, value.map(str::as_bytes), false, &mut line);
+                write_field(&form, value.map(str::as_bytes), false, Some(at), &mut line);
             }
             let expected: Vec<Option<String>> = values.iter().map(|value| value.map(str::to_owned)).collect();
             assert_eq!(fields(&form, std::str::from_utf8(&line).unwrap()), expected);
             let mut lines = Lines::default();
             lines.push(&line).unwrap();
             lines.push(b"\n").unwrap();
-            assert_eq!(lines.next(&form, false), Some(&line[..]));
+            assert_eq!(lines.next(&form, false).unwrap(), Some(&line[..]));
         }
     }
 }

@@ -8,11 +8,13 @@
 //! Rules
 //! 1. A table with nothing but `NOT NULL` and keys is filled in batches: pages one after the other, a log record for each.
 //! 2. Everything else goes the way of `INSERT`, with one plan for all rows and one command number, so that it means the same.
-//! 3. The client is waited for between batches; an error leaves the transaction failed, and what it sends after that is the server's to
+//! 3. With `WHERE`, too: the plan is one of `INSERT … SELECT` from the row that has come.
+//! 4. The client is waited for between batches; an error leaves the transaction failed, and what it sends after that is the server's to
 //!    pass over.
 
 use super::Options;
-use super::format::{Fields, Lines};
+use super::binary::Tuples;
+use super::format::{Fields, Form, Lines};
 use crate::bind::access::Access;
 use crate::catalog::Catalog;
 use crate::catalog::definition::{ConstraintKind, IndexDef, Rows, TableDef};
@@ -22,7 +24,8 @@ use crate::catalog::trigger;
 use crate::exec::access::Tables;
 use crate::large::{self, Place, ROW_TARGET};
 use crate::parser::ast::{Copy, Name};
-use crate::plan::blob::Constant;
+use crate::plan::Plan;
+use crate::plan::blob::{At, Constant};
 use crate::procedure::run::Notices;
 use crate::row::{self, Shape};
 use crate::session::run::Compiled;
@@ -231,14 +234,11 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
     pub(super) fn copy_from<O: Output>(
         &mut self,
         env: &Environment<'_>,
+        text: &str,
         copy: &Copy<'_>,
-        options: &Options,
+        options: &mut Options,
         out: &mut O,
     ) -> Result<u64> {
-        if copy.filter.is_some() {
-            return Err(Error::unsupported("COPY FROM with WHERE is not supported")
-                .hint("Copy into another table, and use INSERT INTO … SELECT … WHERE."));
-        }
         self.check_writes(env, "COPY FROM")?;
         let is_sequence = {
             let (schema, name) = crate::catalog::split(copy.path)?;
@@ -258,27 +258,38 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                            subtransaction";
             return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
-        let plan = match is_plain(&table, &columns) {
+        let copied: Vec<String> = columns.iter().map(|column| table.columns[*column].name.clone()).collect();
+        let all: Vec<String> = table.visible().map(|(_, column)| column.name.clone()).collect();
+        options.resolve(&copied, &all)?;
+        let plan = match is_plain(&table, &columns) && copy.filter.is_none() {
             true => None,
             false => {
                 let name = self.full_name(env, &table)?;
                 let named: Vec<String> =
                     columns.iter().map(|column| quoted_identifier(&table.columns[*column].name)).collect();
                 let slots: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
-                let text = format!(
-                    "insert into {name} ({}) overriding system value values ({})",
-                    named.join(", "),
-                    slots.join(", ")
-                );
+                let (named, slots) = (named.join(", "), slots.join(", "));
+                let into = format!("insert into {name} ({named}) overriding system value");
+                let range = (copy.filter_range.0 as usize, copy.filter_range.1 as usize);
+                let text = match copy.filter.and_then(|_| text.get(range.0..range.1)) {
+                    Some(filter) => {
+                        let alias = quoted_identifier(&table.name);
+                        format!("{into} select * from (values ({slots})) as {alias}({named}) where ({filter}\n)")
+                    }
+                    None => format!("{into} values ({slots})"),
+                };
                 let types: Vec<Oid> = columns.iter().map(|column| table.columns[*column].ty.oid).collect();
                 match self.compile(env, &text, (0, text.len()), &[], &types, false)? {
+                    Ok(Compiled::Plan(plan)) if copy.filter.is_some() && has_subplans(&plan) => {
+                        return Err(Error::unsupported("cannot use subquery in COPY FROM WHERE condition"));
+                    }
                     Ok(Compiled::Plan(plan)) => Some(plan),
                     _ => return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an INSERT has no plan")),
                 }
             }
         };
         self.transaction.take_snapshot();
-        out.copy_in(CopyFormat::Text, columns.len())?;
+        out.copy_in(if options.binary { CopyFormat::Binary } else { CopyFormat::Text }, columns.len())?;
         let copied = match &plan {
             Some(plan) => self.copy_fed(env, (&table, &columns), plan, options, out),
             None => {
@@ -346,28 +357,20 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
 struct Input<'i> {
     table: &'i TableDef,
     columns: &'i [usize],
-    form: &'i super::format::Form,
-    header_matches: bool,
-    skip_header: bool,
-    lines: Lines,
-    fields: Fields,
+    source: Source<'i>,
     arena: Arena,
     last: bool,
 }
 
 impl<'i> Input<'i> {
     fn new(table: &'i TableDef, columns: &'i [usize], options: &'i Options) -> Input<'i> {
-        Input {
-            table,
-            columns,
-            form: &options.form,
-            header_matches: options.form.header_matches,
-            skip_header: options.form.header,
-            lines: Lines::default(),
-            fields: Fields::default(),
-            arena: Arena::new(),
-            last: false,
-        }
+        let source = match options.binary {
+            true => Source::Binary(Tuples::default()),
+            false => {
+                Source::Text { form: &options.form, lines: Lines::default(), fields: Fields::default(), begun: false }
+            }
+        };
+        Input { table, columns, source, arena: Arena::new(), last: false }
     }
 
     /// The values of the next row; none at the end.
@@ -377,34 +380,74 @@ impl<'i> Input<'i> {
         catalog: &LazyCatalog<'_>,
         style: &Style<'_>,
     ) -> Result<Option<Vec<Constant>>> {
-        loop {
-            if let Some(line) = self.lines.next(self.form, self.last) {
-                if std::mem::take(&mut self.skip_header) {
-                    if self.header_matches {
-                        self.fields.read(self.form, line)?;
-                        check_header(self.table, self.columns, &self.fields)?;
-                    }
-                    continue;
-                }
-                self.fields.read(self.form, line)?;
-                check_count(self.table, self.columns, &self.fields, line)?;
-                let mut values = vec![Constant::Null; self.columns.len()];
-                for (at, &column) in self.columns.iter().enumerate() {
-                    let Some(field) = self.fields.get(at) else { continue };
-                    let ty = self.table.columns[column].ty;
-                    let text = crate::types::text::validate(field)?;
-                    values[at] = match table::kind(ty.oid) {
-                        Kind::Reg => Constant::Int(catalog.get()?.read_reg(ty.oid, text)?.0.into()),
-                        _ => Constant::of(io::input(ty, text, &self.arena, style)?),
-                    };
-                }
-                self.arena.reset();
-                return Ok(Some(values));
-            }
+        while !self.source.next(self.table, self.columns, self.last)? {
             if self.last {
                 return Ok(None);
             }
-            self.last = !out.copied(|piece| self.lines.push(piece))?;
+            self.last = !out.copied(|piece| self.source.push(piece))?;
+        }
+        let mut values = vec![Constant::Null; self.columns.len()];
+        for (at, &column) in self.columns.iter().enumerate() {
+            let Some(field) = self.source.get(at) else { continue };
+            let ty = self.table.columns[column].ty;
+            values[at] = match self.source {
+                Source::Binary(_) => Constant::of(io::receive(ty, field, &self.arena)?),
+                Source::Text { .. } => {
+                    let text = crate::types::text::validate(field)?;
+                    match table::kind(ty.oid) {
+                        Kind::Reg => Constant::Int(catalog.get()?.read_reg(ty.oid, text)?.0.into()),
+                        _ => Constant::of(io::input(ty, text, &self.arena, style)?),
+                    }
+                }
+            };
+        }
+        self.arena.reset();
+        Ok(Some(values))
+    }
+}
+
+/// Has a plan queries in its expressions?
+fn has_subplans(plan: &[u8]) -> bool {
+    Plan::new(plan).is_some_and(|plan| plan.bytes.list(At(plan.header().subplans)).iter().next().is_some())
+}
+
+/// Where rows come from, in either kind of format.
+enum Source<'f> {
+    Text { form: &'f Form, lines: Lines, fields: Fields, begun: bool },
+    Binary(Tuples),
+}
+
+impl Source<'_> {
+    fn push(&mut self, piece: &[u8]) -> Result<()> {
+        match self {
+            Source::Text { lines, .. } => lines.push(piece),
+            Source::Binary(tuples) => tuples.push(piece),
+        }
+    }
+
+    /// Goes to the next row; false if no whole one is there.
+    fn next(&mut self, table: &TableDef, columns: &[usize], last: bool) -> Result<bool> {
+        match self {
+            Source::Binary(tuples) => tuples.next(columns.len(), last),
+            Source::Text { form, lines, fields, begun } => loop {
+                let Some(line) = lines.next(form, last)? else { return Ok(false) };
+                if std::mem::replace(begun, true) || !form.header {
+                    fields.read(form, line)?;
+                    check_count(table, columns, fields, line)?;
+                    return Ok(true);
+                }
+                if form.header_matches {
+                    fields.read(form, line)?;
+                    check_header(table, columns, fields)?;
+                }
+            },
+        }
+    }
+
+    fn get(&self, index: usize) -> Option<&[u8]> {
+        match self {
+            Source::Text { fields, .. } => fields.get(index),
+            Source::Binary(tuples) => tuples.get(index),
         }
     }
 }

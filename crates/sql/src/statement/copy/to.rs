@@ -1,7 +1,8 @@
 //! Rows of a table or a query to the client.
 
 use super::Options;
-use super::format::{Form, write_field};
+use super::binary;
+use super::format::write_field;
 use crate::catalog::definition::Rows;
 use crate::lexer::{Lexer, TokenKind};
 use crate::parser::ast::Copy;
@@ -12,22 +13,39 @@ use allocator_api2::alloc::Allocator;
 use base::settings::{MessageLevel, quoted_identifier};
 use base::{Error, Result, sqlstate};
 
-/// An output that makes lines of rows.
+/// An output that makes lines of rows, or what stands for them in the binary format.
 struct ToClient<'o, O> {
     out: &'o mut O,
-    form: &'o Form,
+    options: &'o Options,
     columns: usize,
     line: Vec<u8>,
     value: Vec<u8>,
     fields: usize,
+    /// The line is the header.
+    names: bool,
 }
 
 impl<O: Output> ToClient<'_, O> {
-    fn separate(&mut self) {
-        if self.fields > 0 {
-            self.line.push(self.form.delimiter);
-        }
+    /// Adds a field; its value is in `value`, unless it is null.
+    fn field(&mut self, null: bool) {
+        let (at, form) = (self.fields, &self.options.form);
         self.fields += 1;
+        let value = (!null).then_some(&self.value[..]);
+        if self.options.binary {
+            return binary::write_field(value, &mut self.line);
+        }
+        if at > 0 {
+            self.line.push(form.delimiter);
+        }
+        write_field(form, value, self.columns == 1, (!self.names).then_some(at), &mut self.line);
+    }
+
+    /// Sends bytes that are no row.
+    fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        self.out.copy_row(|buffer| {
+            write(buffer);
+            Ok(())
+        })
     }
 }
 
@@ -37,23 +55,26 @@ impl<O: Output> Output for ToClient<'_, O> {
     fn begin_row(&mut self) {
         self.line.clear();
         self.fields = 0;
+        if self.options.binary {
+            binary::write_count(self.columns, &mut self.line);
+        }
     }
 
     fn null(&mut self) {
-        self.separate();
-        write_field(self.form, None, self.columns == 1, &mut self.line);
+        self.field(true);
     }
 
     fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        self.separate();
         self.value.clear();
         write(&mut self.value)?;
-        write_field(self.form, Some(&self.value), self.columns == 1, &mut self.line);
+        self.field(false);
         Ok(())
     }
 
     fn end_row(&mut self) -> Result<()> {
-        self.line.push(b'\n');
+        if !self.options.binary {
+            self.line.push(b'\n');
+        }
         let line = &self.line;
         self.out.copy_row(|buffer| {
             buffer.extend_from_slice(line);
@@ -96,7 +117,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         copy: &Copy<'_>,
-        options: &Options,
+        options: &mut Options,
         out: &mut O,
     ) -> Result<u64> {
         let made;
@@ -119,9 +140,25 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         if let Some(plan) = read {
             self.check_access(env, plan)?;
         }
-        out.copy_out(CopyFormat::Text, names.len());
-        let mut lines =
-            ToClient { out, form: &options.form, columns: names.len(), line: Vec::new(), value: Vec::new(), fields: 0 };
+        let all = match copy.query {
+            Some(_) => names.clone(),
+            None => {
+                let (schema, name) = crate::catalog::split(copy.path)?;
+                let table = self.catalog(env)?.find(schema, name)?.ok_or_else(|| missing(copy.path))?;
+                table.visible().map(|(_, column)| column.name.clone()).collect()
+            }
+        };
+        options.resolve(&names, &all)?;
+        let (copied, format) = match options.binary {
+            true => (CopyFormat::Binary, Format::Binary),
+            false => (CopyFormat::Text, Format::Text),
+        };
+        out.copy_out(copied, names.len());
+        let (line, value, columns) = (Vec::new(), Vec::new(), names.len());
+        let mut lines = ToClient { out, options, columns, line, value, fields: 0, names: true };
+        if options.binary {
+            lines.send(binary::write_header)?;
+        }
         if options.form.header {
             lines.begin_row();
             for name in &names {
@@ -132,8 +169,12 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
             }
             lines.end_row()?;
         }
+        lines.names = false;
         let (ended, requests) =
-            self.execute_plan(env, &plan, &[], (text, &[]), |_| Format::Text, u64::MAX, None, &mut lines)?;
+            self.execute_plan(env, &plan, &[], (text, &[]), |_| format, u64::MAX, None, &mut lines)?;
+        if options.binary {
+            lines.send(binary::write_end)?;
+        }
         self.carry_out(env, requests)?;
         out.copy_done();
         let (Ended::AtEnd(rows) | Ended::Early(rows)) = ended;
