@@ -270,7 +270,7 @@ impl Binder<'_> {
         else {
             return false;
         };
-        let Some(primary) = table.primary_key() else { return false };
+        let Some(primary) = table.primary_key().filter(|index| table.is_always_unique(index)) else { return false };
         primary.columns.iter().all(|part| {
             rewriting.keys.iter().enumerate().any(|(number, key)| match key.kind {
                 ExprKind::Column(key) => {

@@ -12,8 +12,8 @@
 //! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 
 use super::definition::{
-    Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, ForeignKey, Identity, IndexColumn, IndexDef, OnCommit,
-    Persistence, PiecesDef, Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
+    Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, Deferral, ForeignKey, Identity, IndexColumn, IndexDef,
+    OnCommit, Persistence, PiecesDef, Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
 };
 use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
@@ -372,6 +372,7 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
             }
         }
         writer.bool(constraint.validated);
+        writer.u8(constraint.deferral as u8);
     });
     writer.list(&table.referenced_by, |writer, referrer| {
         writer.u32(referrer.table.0);
@@ -441,6 +442,7 @@ fn trigger_image(writer: &mut Writer, trigger: &TriggerDef) {
     }
     writer.list(&trigger.arguments, |writer, argument| writer.text(argument));
     writer.u32(trigger.constraint.unwrap_or(Oid::NONE).0);
+    writer.u8(trigger.deferral as u8);
 }
 
 fn trigger(parser: &mut Parser<'_>) -> Result<TriggerDef> {
@@ -453,6 +455,7 @@ fn trigger(parser: &mut Parser<'_>) -> Result<TriggerDef> {
     let (condition, old_table, new_table) = (text()?, text()?, text()?);
     let arguments = parser.list(Parser::text)?;
     let constraint = Some(parser.oid()?).filter(|oid| !oid.is_none());
+    let deferral = deferral(parser.u8()?)?;
     if !b"ODRA".contains(&enabled) {
         return Err(damaged());
     }
@@ -468,6 +471,7 @@ fn trigger(parser: &mut Parser<'_>) -> Result<TriggerDef> {
         old_table,
         new_table,
         constraint,
+        deferral,
     })
 }
 
@@ -586,6 +590,10 @@ fn action(byte: u8) -> Result<Action> {
         .ok_or_else(damaged)
 }
 
+fn deferral(byte: u8) -> Result<Deferral> {
+    Deferral::from_number(byte.into()).ok_or_else(damaged)
+}
+
 fn constraint(parser: &mut Parser<'_>) -> Result<ConstraintDef> {
     let (oid, name) = (parser.oid()?, parser.text()?);
     let kind = match parser.u8()? {
@@ -604,7 +612,7 @@ fn constraint(parser: &mut Parser<'_>) -> Result<ConstraintDef> {
         }),
         _ => return Err(damaged()),
     };
-    Ok(ConstraintDef { oid, name, kind, validated: parser.bool()? })
+    Ok(ConstraintDef { oid, name, kind, validated: parser.bool()?, deferral: deferral(parser.u8()?)? })
 }
 
 fn index(parser: &mut Parser<'_>) -> Result<IndexDef> {
@@ -875,12 +883,14 @@ mod tests {
                     name: "t_pkey".to_owned(),
                     kind: ConstraintKind::PrimaryKey(Oid(16_402)),
                     validated: true,
+                    deferral: Deferral::Immediate,
                 },
                 ConstraintDef {
                     oid: Oid(16_405),
                     name: "t_check".to_owned(),
                     kind: ConstraintKind::Check("a > 0".to_owned()),
                     validated: false,
+                    deferral: Deferral::Never,
                 },
                 ConstraintDef {
                     oid: Oid(16_406),
@@ -896,6 +906,7 @@ mod tests {
                         set_columns: vec![2],
                     }),
                     validated: true,
+                    deferral: Deferral::Deferred,
                 },
             ],
             referenced_by: vec![Referrer { table: Oid(16_600), constraint: Oid(16_601) }],
@@ -925,6 +936,7 @@ mod tests {
                 old_table: Some("o".to_owned()),
                 new_table: None,
                 constraint: Some(Oid(16_902)),
+                deferral: Deferral::Deferred,
             }],
         }
     }

@@ -425,6 +425,47 @@ pub struct ConstraintDef {
     pub kind: ConstraintKind,
     /// False with `NOT VALID`: rows that were there before it are not known to keep it.
     pub validated: bool,
+    /// Whether its check may wait for the transaction's end.
+    pub deferral: Deferral,
+}
+
+/// Whether the check of a constraint may wait for the transaction's end.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(u8)]
+pub enum Deferral {
+    /// `NOT DEFERRABLE`
+    #[default]
+    Never = 0,
+    /// `DEFERRABLE`: where `SET CONSTRAINTS` says so.
+    Immediate = 1,
+    /// `DEFERRABLE INITIALLY DEFERRED`: unless `SET CONSTRAINTS` says otherwise.
+    Deferred = 2,
+}
+
+impl Deferral {
+    /// The one with that number.
+    pub fn from_number(number: u32) -> Option<Deferral> {
+        [Deferral::Never, Deferral::Immediate, Deferral::Deferred].into_iter().find(|known| *known as u32 == number)
+    }
+
+    /// `DEFERRABLE`
+    pub fn may_wait(self) -> bool {
+        self != Deferral::Never
+    }
+
+    /// `INITIALLY DEFERRED`
+    pub fn waits(self) -> bool {
+        self == Deferral::Deferred
+    }
+
+    /// What is said of it behind a constraint, with a space before it.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Deferral::Never => "",
+            Deferral::Immediate => " DEFERRABLE",
+            Deferral::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+        }
+    }
 }
 
 /// What a constraint demands.
@@ -559,6 +600,17 @@ impl TableDef {
     /// The index of that number.
     pub fn index(&self, oid: Oid) -> Option<&IndexDef> {
         self.indexes.iter().find(|index| index.oid == oid)
+    }
+
+    /// Whether the check of an index's uniqueness may wait.
+    pub fn deferral_of(&self, index: &IndexDef) -> Deferral {
+        let constraint = index.constraint.and_then(|oid| self.constraints.iter().find(|known| known.oid == oid));
+        constraint.map_or(Deferral::Never, |constraint| constraint.deferral)
+    }
+
+    /// Are the rows of a unique index different at any time, also in the middle of a transaction?
+    pub fn is_always_unique(&self, index: &IndexDef) -> bool {
+        index.unique && !self.deferral_of(index).may_wait()
     }
 
     /// The index of the primary key.

@@ -8,7 +8,7 @@
 //! 2. A condition is a text over `NEW` and `OLD`; what it names there are columns of the table, and is changed along with their names.
 
 use super::Catalog;
-use super::definition::TableDef;
+use super::definition::{Deferral, TableDef};
 use crate::lexer::{Lexer, Token, TokenKind, literal};
 use crate::types::Oid;
 use base::settings::quoted_identifier;
@@ -53,6 +53,8 @@ pub struct TriggerDef {
     pub new_table: Option<String>,
     /// The number of its constraint, if it is a constraint trigger.
     pub constraint: Option<Oid>,
+    /// Of a constraint trigger: whether it may wait for the transaction's end.
+    pub deferral: Deferral,
 }
 
 impl TriggerDef {
@@ -107,7 +109,11 @@ impl TriggerDef {
         };
         text.push_str(&format!(" ON {name}"));
         if self.constraint.is_some() {
-            text.push_str(" NOT DEFERRABLE INITIALLY IMMEDIATE");
+            text.push_str(match self.deferral {
+                Deferral::Never => " NOT DEFERRABLE INITIALLY IMMEDIATE",
+                Deferral::Immediate => " DEFERRABLE INITIALLY IMMEDIATE",
+                Deferral::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+            });
         }
         if self.old_table.is_some() || self.new_table.is_some() {
             text.push_str(" REFERENCING");

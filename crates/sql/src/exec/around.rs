@@ -2,6 +2,7 @@
 //!
 //! Operations that the types cannot answer by themselves ([`Op::is_external`]) are answered here.
 
+use super::deferred::{Chosen, Noted};
 use crate::catalog::definition::Rows;
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::schema::BOOTSTRAP_ROLE;
@@ -47,6 +48,8 @@ pub enum Request {
         /// What is sent.
         payload: String,
     },
+    /// A check that waits for the transaction's end.
+    Defer(Noted),
 }
 
 /// What an execution knows of notifications.
@@ -99,10 +102,12 @@ pub struct Around<'r> {
     pub read_only: bool,
     /// True if a function has taken a lock that the transaction's end gives up.
     pub locks: Cell<bool>,
-    /// Calls of `set_config` and `pg_notify`.
+    /// Calls of `set_config` and `pg_notify`, and checks that wait.
     pub requests: RefCell<Vec<Request>>,
     /// What the session has prepared and opened.
     pub held: &'r dyn Held,
+    /// Which checks wait for the transaction's end.
+    pub(crate) chosen: Chosen,
     /// Channels and the queue of notifications.
     pub notifying: Notifying,
     /// Who calls functions of users; none where the plan calls none.
@@ -245,7 +250,7 @@ impl Around<'_> {
                         let requests = self.requests.borrow();
                         let settings = requests.iter().rev().filter_map(|request| match request {
                             Request::Set(request) => Some(request),
-                            Request::Notify { .. } => None,
+                            Request::Notify { .. } | Request::Defer(_) => None,
                         });
                         let set = settings.into_iter().find(|request| lookup(&request.name).is_ok_and(|set| set == id));
                         if let Some(request) = set {

@@ -108,8 +108,15 @@ impl Exec<'_> {
         snapshot: &Snapshot,
     ) -> Result<Option<Tid>> {
         for index in target.indexes.iter().filter(|index| index.unique) {
-            if !settles(self.plan.bytes, conflict, index.oid) || self.row_key(target, index, values)? != RowKey::Unique
-            {
+            if !settles(self.plan.bytes, conflict, index.oid) {
+                continue;
+            }
+            if index.deferral != 0 {
+                let message =
+                    "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters";
+                return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+            }
+            if self.row_key(target, index, values)? != RowKey::Unique {
                 continue;
             }
             let Some(tables) = &self.tables else { return Err(no_tables()) };

@@ -1,6 +1,7 @@
 //! Constraints on one row: null where it may not be, conditions, keys that are there already; and what users are told.
 
 use super::Exec;
+use super::deferred::duplicate;
 use super::target::Target;
 use super::value::Value;
 use crate::plan::blob::At;
@@ -86,9 +87,7 @@ impl Exec<'_> {
             Ok(key) => key,
             Err(error) => return error,
         };
-        let message = format!("duplicate key value violates unique constraint \"{}\"", bytes.text(index.name));
-        let error = Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!("Key {key} already exists."));
-        self.of_table(error, target).about(Object::Constraint, bytes.text(index.name))
+        self.of_table(duplicate(bytes.text(index.name), &key), target).about(Object::Constraint, bytes.text(index.name))
     }
 
     /// An error about a table that is changed, with its name and its schema's.

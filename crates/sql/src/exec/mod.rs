@@ -20,6 +20,7 @@
 //! | [`trigger`] | triggers of the tables that are changed |
 //! | [`watch`] | what `EXPLAIN ANALYZE` measures |
 //! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
+//! | `lookup`, `deferred` | rows by a key; checks that wait for the transaction's end |
 //! | `packed` | rows with large values |
 //!
 //! Rules
@@ -33,9 +34,11 @@ pub mod aggregate;
 pub mod around;
 pub mod conflict;
 pub mod constraint;
+pub(crate) mod deferred;
 pub mod eval;
 pub mod join;
 pub mod lock;
+pub(crate) mod lookup;
 pub mod modify;
 mod objects;
 mod packed;

@@ -5,6 +5,8 @@
 //! | a row that refers is new, or refers to another one | that row is there; it is held `FOR KEY SHARE` | at once; at the statement's end if it is in the same table |
 //! | a row that others may refer to goes, or changes its key | none does, or they are changed along | at the statement's end |
 //!
+//! Both wait for the transaction's end where the constraint may and is told to ([`super::deferred`]); what is changed along does not.
+//!
 //! Rules
 //! 1. At `READ COMMITTED` a check sees what has been committed until it is made, and what its own statement did. A row that
 //!    is there for the one transaction cannot go before it ends: whoever deletes it waits for the key-share lock, and finds
@@ -14,25 +16,24 @@
 //!    checks that follow from that are in the same list.
 
 use super::Exec;
-use super::stored::{no_tables, shapes_of};
-use super::target::{Target, encode_key, index_columns};
+use super::access::Tables;
+use super::deferred::Check;
+use super::lookup::{Keyed, key_values, places};
+use super::stored::no_tables;
+use super::target::{Target, index_columns};
 use super::trigger::{Captured, Changed, Fires, has};
 use super::value::Value;
 use crate::catalog::trigger::{BEFORE, DELETE, ROW, UPDATE};
-use crate::key::{self, KeyColumn};
 use crate::large;
-use crate::plan::blob::{At, get_value, put_value};
+use crate::plan::blob::{At, put_value};
 use crate::plan::record::ReferenceRecord;
-use crate::row::{self, Row};
+use crate::row;
 use crate::types::{Datum, Kind};
 use base::{Error, Object, RelId, Result, sqlstate};
-use std::ops::Bound;
 use std::rc::Rc;
 use storage::Snapshot;
-use storage::btree::{Btree, Direction};
-use storage::heap::{Batch, Fetched, Heap, Isolation, Outcome, Reader, RowWait, Writer};
+use storage::heap::{Isolation, Outcome, Reader, Writer};
 use storage::page::Tid;
-use storage::txn::Strength;
 
 /// What is left to be checked at a statement's end.
 pub(super) enum Pending {
@@ -40,6 +41,8 @@ pub(super) enum Pending {
     Refers { table: At, reference: At, key: Vec<u8> },
     /// A row that others may refer to is gone, or has another key now.
     Gone { table: At, reference: At, key: Vec<u8>, new: Option<Vec<u8>> },
+    /// A key may be in an index twice.
+    Unique { table: At, index: usize, key: Vec<u8>, shown: String },
     /// A trigger is to be fired.
     Fire { table: At, trigger: u32, event: u16, rows: Option<Rc<Changed>>, captured: Option<Rc<Captured>> },
 }
@@ -64,56 +67,7 @@ enum Along<'k> {
     Default,
 }
 
-/// What came of holding a row.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Held {
-    Yes,
-    /// The statement itself has ended it.
-    No,
-    /// Somebody has ended it meanwhile.
-    Again,
-}
-
-/// The other table of a foreign key, ready to be looked into.
-struct Other {
-    heap: Heap,
-    shapes: row::Shapes,
-    /// Its index, with the place of each of the index's columns in the key; none if it has to be scanned.
-    index: Option<(Btree, Vec<(u16, KeyColumn)>)>,
-    /// Its columns, in the order of the key.
-    columns: Vec<u16>,
-    kinds: Vec<Kind>,
-}
-
-impl Other {
-    /// The key of a row, if it has the same values. Nothing is latched.
-    fn matches(&self, row: &[u8], key: &[Datum<'_>]) -> Result<bool> {
-        let is_key = |column: usize| self.columns.iter().any(|known| usize::from(*known) == column);
-        let row = large::unpacked(self.heap.relations(), &self.shapes, row, is_key)?;
-        let row = Row::new(&row)?;
-        for ((&column, &kind), value) in self.columns.iter().zip(&self.kinds).zip(key) {
-            let datum = row.get(&self.shapes, column.into())?;
-            if datum.is_null() || !crate::types::compare::equal(kind, datum, *value) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// Reads a key that was put away.
-fn key_values<'k>(kinds: &[Kind], bytes: &'k [u8]) -> Result<Vec<Datum<'k>>> {
-    let mut at = 0;
-    let mut values = Vec::with_capacity(kinds.len());
-    for kind in kinds {
-        let (value, end) = get_value(*kind, bytes, at)?;
-        values.push(value);
-        at = end;
-    }
-    Ok(values)
-}
-
-impl Exec<'_> {
+impl<'e> Exec<'e> {
     // ---- noting
 
     /// A row is new: what it refers to must be there. `changed` says of a column whether it is new; only foreign keys with one of
@@ -152,6 +106,11 @@ impl Exec<'_> {
                 continue;
             }
             let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(values[usize::from(column)]))?;
+            if self.waits(reference.constraint, reference.deferral) {
+                let constraint = (reference.constraint, reference.deferral);
+                self.defer(Check::Refers, constraint, target.record.oid, key, String::new())?;
+                continue;
+            }
             // Rows that it may refer to are those of this table, or of statements in `WITH` that come later.
             if reference.other == target.record.oid || self.has_modifying_commons() {
                 self.pending.push_back(Pending::Refers { table: target.at, reference: At(at), key });
@@ -188,7 +147,9 @@ impl Exec<'_> {
             }
             let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(old(exec, column)))?;
             let new = self.key_of(target, &reference, |exec, column| exec.memory.datum(values[usize::from(column)]))?;
-            self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: Some(new) });
+            if !self.defer_gone(target, &reference, reference.on_update, &key)? {
+                self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: Some(new) });
+            }
         }
         self.references_of_new(target, assigned, values, has_changed)
     }
@@ -207,9 +168,21 @@ impl Exec<'_> {
                 continue;
             }
             let key = self.key_of(target, &reference, |exec, column| exec.memory.datum(old(exec, column)))?;
-            self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: None });
+            if !self.defer_gone(target, &reference, reference.on_delete, &key)? {
+                self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: None });
+            }
         }
         Ok(())
+    }
+
+    /// A key is gone. Whether others refer to it is seen later, if that may wait and nothing is done about them: true then.
+    fn defer_gone(&self, target: &Target, reference: &ReferenceRecord, action: u32, key: &[u8]) -> Result<bool> {
+        if action as u8 != NO_ACTION || !self.waits(reference.constraint, reference.deferral) {
+            return Ok(false);
+        }
+        let constraint = (reference.constraint, reference.deferral);
+        self.defer(Check::Gone, constraint, target.record.oid, key.to_vec(), String::new())?;
+        Ok(true)
     }
 
     /// The values of a foreign key's columns in this table, as bytes.
@@ -231,22 +204,13 @@ impl Exec<'_> {
         columns.map(|column| (column as u16, target.kind(column as u16))).unzip()
     }
 
-    fn other(&self, reference: &ReferenceRecord) -> Result<Other> {
+    fn other(&self, reference: &ReferenceRecord) -> Result<Keyed> {
         let Some(tables) = &self.tables else { return Err(no_tables()) };
-        let bytes = self.plan.bytes;
-        let columns: Vec<u16> = bytes.list(At(reference.other_columns)).iter().map(|column| column as u16).collect();
-        let shapes = shapes_of(bytes.list(At(reference.kinds)));
-        let index = (reference.index != 0).then(|| {
-            let tree = tables.relations.btree(RelId(reference.index));
-            (tree, places(index_columns(bytes.list(At(reference.index_columns))), &columns))
-        });
-        Ok(Other {
-            heap: tables.relations.heap(RelId(reference.storage)),
-            kinds: columns.iter().map(|&column| shapes[usize::from(column)].kind).collect(),
-            shapes,
-            index,
-            columns,
-        })
+        Ok(Keyed::of_record(tables.relations, self.plan.bytes, reference))
+    }
+
+    fn tables(&mut self) -> Result<&mut Tables<'e>> {
+        self.tables.as_mut().ok_or_else(no_tables)
     }
 
     // ---- looking
@@ -265,52 +229,6 @@ impl Exec<'_> {
         result
     }
 
-    /// The rows of a table that have a key and that the snapshot sees: their places.
-    fn rows_with_key(&self, other: &Other, key: &[Datum<'_>], snapshot: &Snapshot) -> Result<Vec<Tid>> {
-        let Some(tables) = &self.tables else { return Err(no_tables()) };
-        let reader = Reader { snapshot, pairs: tables.pairs.pairs() };
-        let mut found = Vec::new();
-        match &other.index {
-            Some((tree, columns)) => {
-                let mut low = Vec::new();
-                encode_key(columns, |at| key[usize::from(at)], &mut low)?;
-                let mut high = low.clone();
-                let to = if key::prefix_end(&mut high) { Bound::Excluded(&high[..]) } else { Bound::Unbounded };
-                let mut cursor = tree.scan((Bound::Included(&low[..]), to), Direction::Forward, false);
-                while let Some(tid) = tree.next(&mut cursor)? {
-                    if let Fetched::Row(tid) = other.heap.fetch(&reader, tid, |tid, _| tid)? {
-                        found.push(tid);
-                    }
-                }
-            }
-            None => {
-                let mut scan = other.heap.scan()?;
-                let mut batch = Batch::new();
-                while other.heap.next_page(&mut scan, &reader, &mut batch)? {
-                    for (tid, row) in batch.rows() {
-                        if other.matches(row, key)? {
-                            found.push(tid);
-                        }
-                    }
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// Holds a row with a key, so that it stays until the transaction ends.
-    fn hold(&mut self, other: &Other, tid: Tid, key: &[Datum<'_>], snapshot: &Snapshot) -> Result<Held> {
-        let Some(tables) = &mut self.tables else { return Err(no_tables()) };
-        let (isolation, deadline) = (tables.isolation, tables.deadline());
-        let writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
-        Ok(match other.heap.lock(&writer, tid, Strength::KeyShare, RowWait::Wait)? {
-            Outcome::Done { .. } => Held::Yes,
-            Outcome::Changed { row, .. } if other.matches(&row, key)? => Held::Yes,
-            Outcome::Changed { .. } | Outcome::Gone | Outcome::Busy => Held::Again,
-            Outcome::Own(_) => Held::No,
-        })
-    }
-
     // ---- checking
 
     /// A row refers to another one: it must be there.
@@ -320,7 +238,7 @@ impl Exec<'_> {
         let (columns, kinds) = self.own_kinds(target, reference);
         let values = key_values(&kinds, key)?;
         let other = self.other(reference)?;
-        if self.is_there(&other, &values)? {
+        if self.tables()?.is_there(&other, &values)? {
             return Ok(());
         }
         let bytes = self.plan.bytes;
@@ -333,29 +251,6 @@ impl Exec<'_> {
         let detail = format!("Key {shown} is not present in table \"{}\".", bytes.text(At(reference.other_name)));
         let error = Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail);
         Err(self.of_table(error, target).about(Object::Constraint, bytes.text(At(reference.name))))
-    }
-
-    /// Is there a row with a key? If so it stays until the transaction ends.
-    fn is_there(&mut self, other: &Other, key: &[Datum<'_>]) -> Result<bool> {
-        loop {
-            let found = self.with_latest(false, |exec, snapshot| {
-                let rows = exec.rows_with_key(other, key, &snapshot)?;
-                let mut again = false;
-                for &tid in &rows {
-                    match exec.hold(other, tid, key, &snapshot)? {
-                        Held::Yes => return Ok(Some(true)),
-                        Held::No => {}
-                        Held::Again => again = true,
-                    }
-                }
-                // A row that was there and went away meanwhile may have come back at another place.
-                Ok(if again { None } else { Some(false) })
-            })?;
-            if let Some(found) = found {
-                return Ok(found);
-            }
-            kernel::session::check_interrupts()?;
-        }
     }
 
     /// Checks what is left at a statement's end, and changes rows along. What that leaves to be checked follows.
@@ -372,6 +267,10 @@ impl Exec<'_> {
                     let target = self.target(table)?;
                     let reference = ReferenceRecord::read(self.plan.bytes, reference);
                     self.check_gone(&target, &reference, &key, new.as_deref())?;
+                }
+                Pending::Unique { table, index, key, shown } => {
+                    let target = self.target(table)?;
+                    self.check_unique(&target, &target.indexes[index], &key, &shown)?;
                 }
                 Pending::Fire { table, trigger, event, rows, captured } => {
                     self.fire_noted(table, trigger, event, rows.as_deref(), captured.as_ref())?;
@@ -395,20 +294,7 @@ impl Exec<'_> {
         let values = key_values(&kinds, key)?;
         let other = self.other(reference)?;
         let action = if new.is_some() { reference.on_update } else { reference.on_delete } as u8;
-        let rows = self.with_latest(true, |exec, snapshot| {
-            let mut rows = exec.rows_with_key(&other, &values, &snapshot)?;
-            if matches!(action, NO_ACTION | RESTRICT) {
-                let mut held = false;
-                for &tid in &rows {
-                    held = exec.hold(&other, tid, &values, &snapshot)? == Held::Yes;
-                    if held {
-                        break;
-                    }
-                }
-                rows.truncate(usize::from(held));
-            }
-            Ok(rows)
-        })?;
+        let rows = self.tables()?.rows_of_now(&other, &values, matches!(action, NO_ACTION | RESTRICT))?;
         if rows.is_empty() {
             return Ok(());
         }
@@ -457,14 +343,14 @@ impl Exec<'_> {
             let tree = tables.relations.btree(RelId(reference.own_index));
             (tree, places(index_columns(self.plan.bytes.list(At(reference.own_index_columns))), columns))
         });
-        let own = Other {
+        let own = Keyed {
             heap: target.heap,
             shapes: target.shapes.clone(),
             index,
             columns: columns.to_vec(),
             kinds: kinds.to_vec(),
         };
-        self.is_there(&own, key)
+        self.tables()?.is_there(&own, key)
     }
 
     // ---- changing along
@@ -664,15 +550,4 @@ impl Exec<'_> {
         row::Row::new(&row)?.decode(&target.shapes, &mut datums)?;
         datums.into_iter().map(|datum| self.memory.to_parameters(datum)).collect()
     }
-}
-
-/// An index's columns that are in a key, each with its place in the key instead of its number.
-fn places(index: Vec<(u16, KeyColumn)>, columns: &[u16]) -> Vec<(u16, KeyColumn)> {
-    index
-        .into_iter()
-        .map_while(|(column, key)| {
-            let place = columns.iter().position(|&other| other == column)?;
-            Some((place as u16, key))
-        })
-        .collect()
 }

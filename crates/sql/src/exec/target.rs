@@ -1,7 +1,7 @@
 //! Tables that a statement changes, ready to be used, and how rows get into them.
 //!
 //! A new row goes into the heap first and then into every index; a unique index that has the key already says so, and the
-//! statement's error takes the row away with it. An update that changes no indexed column and stays on its page leaves
+//! statement's error takes the row away with it. One whose check may wait takes the key in any case, and is looked at later. An update that changes no indexed column and stays on its page leaves
 //! the indexes alone.
 
 use super::Exec;
@@ -56,6 +56,9 @@ pub(super) struct Index {
     shown: At,
     /// Are nulls equal to one another?
     nulls_equal: bool,
+    /// Its constraint, and whether the check of it may wait, as in its record.
+    pub(super) constraint: u32,
+    pub(super) deferral: u32,
 }
 
 /// The key of a row in an index.
@@ -114,6 +117,8 @@ impl Target {
                 filter: index.filter,
                 shown: At(index.shown),
                 nulls_equal: index.nulls_equal != 0,
+                constraint: index.constraint,
+                deferral: index.deferral,
             }
         });
         Target {
@@ -210,12 +215,16 @@ impl Exec<'_> {
         let Some(tables) = &self.tables else { return Err(super::stored::no_tables()) };
         let deadline = tables.deadline();
         for (number, index) in target.indexes.iter().enumerate() {
-            let unique = match self.row_key(target, index, values)? {
+            let key = self.row_key(target, index, values)?;
+            let unique = match key {
                 RowKey::None => continue,
-                RowKey::Unique => Unique::Check(&target.heap),
-                RowKey::Any => Unique::No,
+                RowKey::Unique if index.deferral == 0 => Unique::Check(&target.heap),
+                RowKey::Unique | RowKey::Any => Unique::No,
             };
             match index.tree.insert(&self.key_bytes, tid, unique, deadline)? {
+                Inserted::Done if index.deferral != 0 && key == RowKey::Unique => {
+                    self.note_entered(target, number, values)?;
+                }
                 Inserted::Done => {}
                 Inserted::Duplicate(tid) => return Ok(Some(Duplicate { index: number, tid })),
             }

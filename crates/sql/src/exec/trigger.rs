@@ -99,8 +99,8 @@ pub struct Transition {
 
 /// The old and the new row of an event.
 pub(super) struct Changed {
-    old: Option<Vec<Constant>>,
-    new: Option<Vec<Constant>>,
+    pub(super) old: Option<Vec<Constant>>,
+    pub(super) new: Option<Vec<Constant>>,
 }
 
 /// What a statement knows of the triggers of its table.
@@ -339,6 +339,10 @@ impl<'e> Exec<'e> {
                 captured: None,
             };
             if self.is_due(&firing)? {
+                if self.waits(trigger.constraint, trigger.deferral) {
+                    self.defer_firing(target, (trigger.oid, trigger.constraint, trigger.deferral), event, &rows)?;
+                    continue;
+                }
                 let (rows, captured) = (Some(rows.clone()), captured.clone());
                 self.note(Pending::Fire { table: target.at, trigger: trigger.oid, event, rows, captured })?;
             }

@@ -1024,8 +1024,8 @@ pub enum Utility<'a> {
     },
     /// `CREATE ROLE` and its relatives, `GRANT` and `REVOKE` of roles
     Role(&'a super::role::RoleStatement<'a>),
-    /// `SET CONSTRAINTS`: the constraints, or none for all.
-    SetConstraints(&'a [Path<'a>]),
+    /// `SET CONSTRAINTS`: the constraints, or none for all; true for `DEFERRED`.
+    SetConstraints(&'a [Path<'a>], bool),
     /// A statement that PostgreSQL has and this server has not: its first words.
     Unsupported(&'a str),
 }
@@ -1120,6 +1120,8 @@ pub struct TableConstraint<'a> {
     pub kind: ConstraintKind<'a>,
     /// `NOT VALID`
     pub not_valid: bool,
+    /// `DEFERRABLE`, `INITIALLY DEFERRED`
+    pub deferral: crate::catalog::definition::Deferral,
     /// Where it stands.
     pub at: u32,
 }

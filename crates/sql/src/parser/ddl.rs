@@ -7,6 +7,7 @@ use super::ast::{
 };
 use super::cursor::{Parser, kw};
 use super::role::OwnerStatement;
+use crate::catalog::definition::Deferral;
 use crate::catalog::definition::OnCommit;
 use crate::lexer::TokenKind;
 use base::{Error, Result, sqlstate};
@@ -260,7 +261,11 @@ impl<'t, 'a> Parser<'t, 'a> {
                 column.identity = Some(self.identity()?);
                 continue;
             }
-            let mut push = |kind| constraints.push(TableConstraint { name: constraint, kind, not_valid: false, at });
+            let known = constraints.len();
+            let mut push = |kind| {
+                let deferral = Deferral::Never;
+                constraints.push(TableConstraint { name: constraint, kind, not_valid: false, deferral, at });
+            };
             if self.eat_all([kw!("not"), kw!("null")])? {
                 column.not_null = Some(true);
             } else if self.eat(kw!("null"))? {
@@ -298,10 +303,20 @@ impl<'t, 'a> Parser<'t, 'a> {
             } else if constraint.is_some() {
                 return Err(self.unexpected());
             } else {
-                self.not_deferrable()?;
-                break;
+                match self.deferral()? {
+                    Some(_) => return Err(self.misplaced(at)),
+                    None => break,
+                }
             }
-            self.not_deferrable()?;
+            let at = self.at()?;
+            if let Some(deferral) = self.deferral()? {
+                match constraints.get_mut(known) {
+                    Some(constraint) if !matches!(constraint.kind, ConstraintKind::Check(_)) => {
+                        constraint.deferral = deferral;
+                    }
+                    _ => return Err(self.misplaced(at)),
+                }
+            }
         }
         column.constraints = self.keep_all(&constraints);
         Ok(column)
@@ -340,17 +355,40 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(SourceExpr { expr: self.node(expr), text: self.keep(text) })
     }
 
-    /// `NOT DEFERRABLE`, `INITIALLY IMMEDIATE`: what constraints are anyway.
-    fn not_deferrable(&mut self) -> Result<()> {
+    /// `[NOT] DEFERRABLE`, `INITIALLY DEFERRED`, `INITIALLY IMMEDIATE`, in any order; none if nothing of that is said.
+    pub(super) fn deferral(&mut self) -> Result<Option<Deferral>> {
+        let (mut deferrable, mut deferred) = (None, None);
         loop {
             let at = self.at()?;
-            if self.is(kw!("deferrable"))? || (self.is(kw!("initially"))? && self.is_at(1, kw!("deferred"))?) {
-                return Err(self.unsupported("a deferrable constraint", at));
-            }
-            if !self.eat_all([kw!("not"), kw!("deferrable")])? && !self.eat_all([kw!("initially"), kw!("immediate")])? {
-                return Ok(());
-            }
+            let (place, said) = match () {
+                () if self.eat(kw!("deferrable"))? => (&mut deferrable, true),
+                () if self.eat_all([kw!("not"), kw!("deferrable")])? => (&mut deferrable, false),
+                () if self.eat_all([kw!("initially"), kw!("deferred")])? => (&mut deferred, true),
+                () if self.eat_all([kw!("initially"), kw!("immediate")])? => (&mut deferred, false),
+                () => break,
+            };
+            let is_other = place.replace(said).is_some_and(|before| before != said);
+            let wrong = match (deferrable, deferred) {
+                (Some(false), Some(true)) => "constraint declared INITIALLY DEFERRED must be DEFERRABLE",
+                _ if is_other => "conflicting constraint properties",
+                _ => continue,
+            };
+            return Err(
+                Error::statement(sqlstate::SYNTAX_ERROR, wrong).at(crate::lexer::position(self.text(), at as usize))
+            );
         }
+        Ok(match (deferrable, deferred) {
+            (None, None) => None,
+            (_, Some(true)) => Some(Deferral::Deferred),
+            (Some(true), _) => Some(Deferral::Immediate),
+            _ => Some(Deferral::Never),
+        })
+    }
+
+    /// `DEFERRABLE` behind something that is no key.
+    fn misplaced(&self, at: u32) -> Error {
+        Error::statement(sqlstate::SYNTAX_ERROR, "misplaced DEFERRABLE clause")
+            .at(crate::lexer::position(self.text(), at as usize))
     }
 
     pub(super) fn table_constraint(&mut self) -> Result<TableConstraint<'a>> {
@@ -372,8 +410,12 @@ impl<'t, 'a> Parser<'t, 'a> {
         };
         let valid_at = self.at()?;
         let mut not_valid = self.eat_all([kw!("not"), kw!("valid")])?;
-        self.not_deferrable()?;
+        let deferral = self.deferral()?.unwrap_or_default();
         not_valid |= self.eat_all([kw!("not"), kw!("valid")])?;
+        if matches!(kind, ConstraintKind::Check(_)) && deferral.may_wait() {
+            return Err(Error::unsupported("CHECK constraints cannot be marked DEFERRABLE")
+                .at(crate::lexer::position(self.text(), valid_at as usize)));
+        }
         let word = match kind {
             ConstraintKind::Check(_) | ConstraintKind::ForeignKey { .. } => "",
             ConstraintKind::PrimaryKey(..) | ConstraintKind::UsingIndex { primary: true, .. } => "PRIMARY KEY",
@@ -383,7 +425,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             return Err(Error::unsupported(format!("{word} constraints cannot be marked NOT VALID"))
                 .at(crate::lexer::position(self.text(), valid_at as usize)));
         }
-        Ok(TableConstraint { name, kind, not_valid, at })
+        Ok(TableConstraint { name, kind, not_valid, deferral, at })
     }
 
     fn key(&mut self, primary: bool) -> Result<ConstraintKind<'a>> {
@@ -760,8 +802,8 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.next()?;
                 if self.eat(kw!("constraint"))? {
                     let name = self.name()?;
-                    self.not_deferrable()?;
-                    return Ok(AlterAction::AlterConstraint(name));
+                    let deferral = self.deferral()?.unwrap_or_default();
+                    return Ok(AlterAction::AlterConstraint(name, deferral));
                 }
                 self.eat(kw!("column"))?;
                 let name = self.name()?;

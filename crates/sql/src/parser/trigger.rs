@@ -2,6 +2,7 @@
 
 use super::ast::{AlterAction, CreateTrigger, Name, TriggerChoice, TriggerStatement, Utility};
 use super::cursor::{Parser, kw};
+use crate::catalog::definition::Deferral;
 use crate::catalog::trigger::{BEFORE, DELETE, INSERT, INSTEAD, ROW, TRUNCATE, UPDATE};
 use crate::lexer::TokenKind;
 use base::{Error, Result, sqlstate};
@@ -48,9 +49,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             let at = self.at()?;
             return Err(self.unsupported("a constraint trigger that names another table", at));
         }
-        if constraint {
-            self.trigger_timing()?;
-        }
+        let deferral = if constraint { self.deferral()?.unwrap_or_default() } else { Deferral::Never };
         let (mut old_table, mut new_table) = (None, None);
         if !constraint && self.eat(kw!("referencing"))? {
             while self.is(kw!("old"))? || self.is(kw!("new"))? {
@@ -122,6 +121,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             kind,
             columns,
             table,
+            deferral,
             old_table,
             new_table,
             condition,
@@ -132,20 +132,6 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     fn trigger_statement(&self, statement: TriggerStatement<'a>) -> Utility<'a> {
         Utility::Trigger(self.bump.alloc(statement))
-    }
-
-    /// When a constraint trigger fires: at the statement's end, in any case.
-    fn trigger_timing(&mut self) -> Result<()> {
-        loop {
-            let at = self.at()?;
-            if self.eat_all([kw!("not"), kw!("deferrable")])? || self.eat_all([kw!("initially"), kw!("immediate")])? {
-                continue;
-            }
-            if self.is(kw!("deferrable"))? || self.is(kw!("initially"))? {
-                return Err(self.unsupported("a constraint trigger that is deferrable", at));
-            }
-            return Ok(());
-        }
     }
 
     /// An argument: a text, a number or a name, as a text.

@@ -259,10 +259,11 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.is(kw!("constraints"))? {
             self.next()?;
             let paths = if self.eat(kw!("all"))? { &[][..] } else { self.paths()? };
-            if !self.eat(kw!("deferred"))? {
+            let deferred = self.eat(kw!("deferred"))?;
+            if !deferred {
                 self.expect(kw!("immediate"))?;
             }
-            return Ok(Utility::SetConstraints(paths));
+            return Ok(Utility::SetConstraints(paths, deferred));
         }
         if self.eat(kw!("transaction"))? {
             if self.is(kw!("snapshot"))? {

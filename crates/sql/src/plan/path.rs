@@ -167,7 +167,7 @@ pub(super) fn accesses(
             }
             break;
         }
-        access.single = index.unique && access.equal.len() == index.columns.len();
+        access.single = table.is_always_unique(index) && access.equal.len() == index.columns.len();
         let nothing = access.equal.is_empty() && access.low.is_none() && access.high.is_none();
         if nothing && !(index.predicate.is_some() && is_of_few(bound, index, relation)) {
             continue;

@@ -648,6 +648,10 @@ parts! {
         columns,
         /// 1 if it reads the old rows as a table, and 2 if the new ones.
         tables,
+        /// Its constraint, if it is a constraint trigger that may wait for the transaction's end …
+        constraint,
+        /// … as a number of [`crate::catalog::definition::Deferral`].
+        deferral,
     }
     /// A table whose rows a query locks.
     LockRecord {
@@ -692,6 +696,10 @@ parts! {
         shown,
         /// 1 if nulls are equal to one another.
         nulls_equal,
+        /// The constraint that it belongs to.
+        constraint,
+        /// Whether the check of it may wait: a number of [`crate::catalog::definition::Deferral`].
+        deferral,
     }
     /// A foreign key.
     ReferenceRecord {
@@ -729,6 +737,10 @@ parts! {
         full,
         /// The columns of the other table that get another value when the row goes away.
         set_columns,
+        /// The constraint's number.
+        constraint,
+        /// Whether its check may wait: a number of [`crate::catalog::definition::Deferral`].
+        deferral,
     }
     /// A `CHECK` constraint.
     CheckRecord {

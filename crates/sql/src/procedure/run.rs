@@ -540,6 +540,9 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
             let message = format!("cannot {words} while a subtransaction is active");
             return Err(Error::statement(sqlstate::INVALID_TRANSACTION_TERMINATION, message));
         }
+        if commit {
+            self.session.settle_deferred(self.env, true, &mut *self.notices)?;
+        }
         self.session.end_and_begin(self.env, commit, chain)
     }
 

@@ -119,12 +119,23 @@ impl<A: Allocator + Copy> Session<A> {
     /// An error as the current user may hear it: without values of rows that he may not read.
     #[cold]
     pub(crate) fn discreet(&self, env: &Environment<'_>, plan: Plan<'_>, error: Error) -> Error {
+        self.discreet_about(env, plan.tables().map(|table| table.oid), error)
+    }
+
+    /// The same of a statement on these tables.
+    #[cold]
+    pub(crate) fn discreet_about(
+        &self,
+        env: &Environment<'_>,
+        mut tables: impl Iterator<Item = Oid>,
+        error: Error,
+    ) -> Error {
         const BROKEN_RULE: &str = "23";
         if self.role() == BOOTSTRAP_ROLE || self.trusted || !error.sqlstate().as_str().starts_with(BROKEN_RULE) {
             return error;
         }
         let reads_all = self.catalog(env).is_ok_and(|catalog| {
-            plan.tables().all(|table| match catalog.table_by_oid(table.oid) {
+            tables.all(|oid| match catalog.table_by_oid(oid) {
                 Ok(Some(table)) => catalog.definitions.rights(self.role(), Guard::relation(&table), SELECT) == SELECT,
                 _ => false,
             })

@@ -170,7 +170,7 @@ impl<A: Allocator + Copy> Session<A> {
         let styles = self.styles(env)?;
         let (settings, transaction, user) = (self.settings.copied()?, self.transaction, self.user.to_vec());
         let random = self.random;
-        let notifying = self.notifying(env);
+        let (notifying, chosen) = (self.notifying(env), self.deferred.chosen());
         let (session_user, role) = (self.identity.session_name.to_vec(), self.identity.current);
         let is_superuser = self.identity.is_superuser;
         let view = SettingsView::new(env.effective, &settings, &transaction, (&session_user, is_superuser));
@@ -203,6 +203,7 @@ impl<A: Allocator + Copy> Session<A> {
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
             held: &calls,
+            chosen,
             notifying,
             caller: Some(&calls),
             transitions: env.transitions,

@@ -40,6 +40,7 @@ pub(crate) mod access;
 mod calling;
 pub mod current;
 mod cursor;
+pub(crate) mod deferred;
 pub mod extended;
 pub(crate) mod firing;
 pub mod held;
@@ -283,6 +284,8 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) random: u64,
     /// Values of sequences that it was given.
     pub(crate) sequences: Remembered<A>,
+    /// Checks that wait for the transaction's end.
+    pub(crate) deferred: deferred::Deferred<A>,
     /// Channels that it listens to, and what its transaction sends.
     pub(crate) notices: Notices<A>,
     /// How many executions are around the one at hand, because functions of users are called in them; and the tables that these use.
@@ -328,6 +331,7 @@ impl<A: Allocator + Copy> Session<A> {
             reports: SettingSet::EMPTY,
             random: seed,
             sequences: Remembered::new(memory),
+            deferred: deferred::Deferred::new(memory),
             notices: Notices::new(memory),
             nested: 0,
             in_use: List::new_in(memory),

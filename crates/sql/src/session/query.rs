@@ -12,6 +12,7 @@ use crate::lexer::{Head, Normalised, normalise};
 use crate::notification::pending::Asked;
 use crate::parser::ast::{Statement, Utility};
 use crate::plan::{Plan, flags};
+use crate::procedure::run::Notices;
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result};
 
@@ -23,7 +24,10 @@ impl<A: Allocator + Copy> Session<A> {
             Ok(()) => {
                 // What was one transaction because it came in one text ends with the text.
                 if self.transaction.outlives_statement() && !self.transaction.is_block() {
-                    self.end_transaction(env, true)?;
+                    let ended = self
+                        .settle_deferred(env, true, &mut |level, error| out.notice(level, error))
+                        .and_then(|()| self.end_transaction(env, true));
+                    return ended.inspect_err(|_| self.fail(env));
                 }
                 Ok(())
             }
@@ -108,7 +112,7 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<()> {
         let tag = self.run_plan(env, plan, parameters, literals, formats, describe, out)?;
-        self.end_statement(env)?;
+        self.end_statement(env, &mut |level, error| out.notice(level, error))?;
         out.complete(tag);
         Ok(())
     }
@@ -154,7 +158,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let tag = self.utility(env, text, utility, out)?;
         if ends {
-            self.end_statement(env)?;
+            self.end_statement(env, &mut |level, error| out.notice(level, error))?;
         }
         if let Some(tag) = tag {
             out.complete(tag);
@@ -163,15 +167,21 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// A statement has succeeded: outside a block its transaction is committed.
-    pub(crate) fn end_statement(&mut self, env: &Environment<'_>) -> Result<()> {
-        match self.transaction.outlives_statement() {
-            true => Ok(()),
-            false => self.end_transaction(env, true),
+    pub(crate) fn end_statement(&mut self, env: &Environment<'_>, notices: Notices<'_>) -> Result<()> {
+        if self.transaction.outlives_statement() {
+            return Ok(());
         }
+        self.settle_deferred(env, true, notices)?;
+        self.end_transaction(env, true)
     }
 
     /// Ends the transaction. After an error it is to be ended again, without a commit.
     pub(crate) fn end_transaction(&mut self, env: &Environment<'_>, commit: bool) -> Result<()> {
+        if commit {
+            // Savepoints are over: what waits is a matter of the whole transaction.
+            self.end_levels(env, 0);
+            self.settle_deferred(env, true, &mut |_, _| {})?;
+        }
         // They end with the storage's; a commit that fails takes everything back, not only what came since the last one.
         self.levels.clear();
         match commit {
@@ -189,6 +199,7 @@ impl<A: Allocator + Copy> Session<A> {
             (true, false) => self.ended.rolled_back += 1,
             (false, _) => {}
         }
+        self.deferred.clear();
         self.notices.take_back(Asked::default());
         if self.settings.changed_in_transaction() {
             let changed = self.settings.end_transaction(commit);
@@ -206,6 +217,7 @@ impl<A: Allocator + Copy> Session<A> {
             return;
         }
         self.abort_work(env);
+        self.deferred.clear();
         if self.transaction.fail() {
             // Nothing can be done about a second error: the transaction is over in any case.
             let _ = self.end_transaction(env, false);

@@ -605,6 +605,7 @@ impl<A: Allocator + Copy> Session<A> {
             locks: Cell::new(false),
             requests: RefCell::new(Vec::new()),
             held: self,
+            chosen: self.deferred.chosen(),
             notifying: self.notifying(env),
             caller: None,
             transitions: env.transitions,
@@ -616,7 +617,7 @@ impl<A: Allocator + Copy> Session<A> {
         Notifying { channels: self.notices.channels().map(<[u8]>::to_vec).collect(), queue: env.database.notifications }
     }
 
-    /// Carries out the calls of `set_config` and `pg_notify` that a statement made.
+    /// Carries out the calls of `set_config` and `pg_notify` that a statement made, and notes checks that wait.
     pub(crate) fn carry_out(&mut self, env: &Environment<'_>, requests: Vec<Request>) -> Result<()> {
         for request in requests {
             match request {
@@ -628,6 +629,7 @@ impl<A: Allocator + Copy> Session<A> {
                     self.set_setting(env, id, &request.value, request.local)?;
                 }
                 Request::Notify { channel, payload } => self.notify(env, &channel, &payload)?,
+                Request::Defer(noted) => self.deferred.note(&noted)?,
             }
         }
         Ok(())

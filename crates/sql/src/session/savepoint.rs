@@ -12,6 +12,7 @@
 //! | rows, files, locks | [`storage::txn::nested`] |
 //! | notifications | they are not sent ([`crate::notification`]) |
 //! | settings | what `SET` noted since ([`super::settings`]) |
+//! | checks that wait for the transaction's end | what was noted or made since ([`super::deferred`]) |
 //! | portals that were made since | they go |
 //! | definitions | they are rows |
 //!
@@ -19,6 +20,7 @@
 //! 1. Names may repeat: a name is that of its newest level.
 //! 2. A transaction without a savepoint pays nothing for them.
 
+use super::deferred::Mark;
 use super::prepared::{Body, Plans, Portal, Progress};
 use super::{Environment, Named, NoData, Session, Text, text_in};
 use crate::notification::pending::Asked;
@@ -34,11 +36,20 @@ pub(crate) struct Level<A: Allocator + Copy> {
     storage: Option<Savepoint>,
     /// How many changes of settings the transaction had noted.
     settings: usize,
+    /// What waited for its end.
+    deferred: Mark<A>,
     /// What it had asked for of notifications.
     notices: Asked,
     /// The savepoint's number in the session.
     number: u64,
     read_only: bool,
+}
+
+impl<A: Allocator + Copy> Level<A> {
+    /// The savepoint's number in the session.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -49,6 +60,7 @@ impl<A: Allocator + Copy> Session<A> {
         if self.nested == 0 {
             self.begin_cursors(env)?;
         }
+        let deferred = self.deferred.mark()?;
         self.savepoints += 1;
         // From here on an error would leave the storage with a level more than the session has.
         self.work.begun = true;
@@ -59,7 +71,7 @@ impl<A: Allocator + Copy> Session<A> {
             (self.transaction.shown_isolation(&view), self.transaction.shown_read_only(&view))
         };
         self.transaction.begin_level(modes.0, modes.1);
-        self.levels.push(Level { name, storage, settings, notices, number, read_only: modes.1 });
+        self.levels.push(Level { name, storage, settings, deferred, notices, number, read_only: modes.1 });
         Ok(())
     }
 
@@ -111,7 +123,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Ends the levels from `first` on, and keeps what was done in them.
-    fn end_levels(&mut self, env: &Environment<'_>, first: usize) {
+    pub(crate) fn end_levels(&mut self, env: &Environment<'_>, first: usize) {
         while self.levels.len() > first {
             let level = self.levels.pop();
             // As in PostgreSQL, the access mode is the outer level's again, also after RELEASE.
@@ -169,6 +181,7 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn take_back_innermost(&mut self, env: &Environment<'_>) -> bool {
         let Some(level) = self.levels.last() else { return false };
         let (number, notices) = (level.number, level.notices);
+        self.deferred.take_back(&level.deferred, number);
         if let (Some(relations), Some(savepoint)) = (env.relations(), &level.storage) {
             relations.roll_back_to(savepoint);
             // What failed behind it has left its snapshots; but not those of the statements that a function is called in.

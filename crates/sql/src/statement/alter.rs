@@ -12,7 +12,7 @@ use super::retype::{Retyped, pass};
 use super::table::constraint_named;
 use super::trigger::{drop_triggers_of, enable_triggers};
 use crate::bind::index::Place;
-use crate::catalog::definition::{ConstraintKind, Identity, RelationKind, SequenceOwner, TableDef};
+use crate::catalog::definition::{ConstraintKind, Deferral, Identity, RelationKind, SequenceOwner, TableDef};
 use crate::catalog::privilege;
 use crate::parser::ast::{AlterAction, AlterSequence, ConstraintKind as Written, Name, Path, SequenceOptions};
 use crate::row::COLUMNS_MAX;
@@ -48,6 +48,7 @@ impl<A: Allocator + Copy> Session<A> {
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
             return Ok(tag);
         };
+        self.check_not_awaited(&found)?;
         match found.view.is_some() {
             true => check_of_view(&found, actions)?,
             false if view => {
@@ -190,19 +191,8 @@ impl<A: Allocator + Copy> Session<A> {
                 AlterAction::Tune(name) => {
                     column_of(&draft.table, *name)?;
                 }
-                AlterAction::AlterConstraint(name) => {
-                    let table = &draft.table.name;
-                    let Some(found) = constraint_named(&draft.table, name.text) else {
-                        let message = format!("constraint \"{}\" of relation \"{table}\" does not exist", name.text);
-                        return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
-                    };
-                    if !matches!(found.kind, ConstraintKind::ForeignKey(_)) {
-                        let message = format!(
-                            "constraint \"{}\" of relation \"{table}\" is not a foreign key constraint",
-                            name.text
-                        );
-                        return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
-                    }
+                AlterAction::AlterConstraint(name, deferral) => {
+                    self.alter_constraint(env, &mut draft, *name, *deferral)?;
                 }
                 AlterAction::Validate(name) => validate(&mut draft, *name)?,
                 AlterAction::ResetOptions(options) => {
@@ -444,6 +434,36 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         self.define(env, &changes)
+    }
+
+    /// `ALTER CONSTRAINT`: whether the check of a foreign key may wait.
+    fn alter_constraint(
+        &mut self,
+        env: &Environment<'_>,
+        draft: &mut Draft,
+        name: Name<'_>,
+        deferral: Deferral,
+    ) -> Result<()> {
+        let table = &draft.table.name;
+        let Some(found) = draft.table.constraints.iter().position(|known| known.name == name.text) else {
+            let message = format!("constraint \"{}\" of relation \"{table}\" does not exist", name.text);
+            return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
+        };
+        let ConstraintKind::ForeignKey(key) = &draft.table.constraints[found].kind else {
+            let message =
+                format!("constraint \"{}\" of relation \"{table}\" is not a foreign key constraint", name.text);
+            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+        };
+        let other = key.table;
+        draft.table.constraints[found].deferral = deferral;
+        // Plans of both tables say when it is checked.
+        if other != draft.table.oid && !draft.others.iter().any(|known| known.oid == other) {
+            self.lock_relation(env, other.0, LockMode::ShareRowExclusive, true)?;
+            if let Some(other) = self.lock_definition(env, other)? {
+                draft.others.push(TableDef::clone(&other));
+            }
+        }
+        Ok(())
     }
 
     fn drop_constraint<O: Output>(

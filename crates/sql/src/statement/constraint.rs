@@ -8,15 +8,16 @@ use super::index::{check_tablespace, index_options, over_rows, row_shapes, show_
 use super::owner::{Needs, denied};
 use super::temporary::check_reference;
 use crate::catalog::definition::{
-    Action, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Referrer, Rows, TableDef,
+    Action, ConstraintDef, ConstraintKind, Deferral, ForeignKey, IndexColumn, IndexDef, Referrer, Rows, TableDef,
 };
 use crate::catalog::privilege;
 use crate::key::{self, KeyColumn};
 use crate::parser::ast::{self, KeyOptions, Name, ReferentialAction, SourceExpr, TableConstraint};
 use crate::row::Row;
-use crate::session::{Environment, Session, Tag};
+use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Datum, Kind, Oid, Type, table, typmod};
 use allocator_api2::alloc::Allocator;
+use base::settings::MessageLevel;
 use base::{Error, Result, Xid, sqlstate};
 use storage::btree::{Direction, Range};
 use storage::heap::{Fetched, Reader};
@@ -91,6 +92,7 @@ struct Rules<'r> {
     full: bool,
     set_columns: &'r [Name<'r>],
     not_valid: bool,
+    deferral: Deferral,
 }
 
 /// Have values of the two kinds the same keys when they are equal?
@@ -141,10 +143,14 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::DUPLICATE_OBJECT, message));
         }
         match constraint.kind {
-            ast::ConstraintKind::PrimaryKey(columns, options) => self.add_key(env, draft, name, columns, options, true),
-            ast::ConstraintKind::Unique(columns, options) => self.add_key(env, draft, name, columns, options, false),
+            ast::ConstraintKind::PrimaryKey(columns, options) => {
+                self.add_key(env, draft, name, columns, options, (true, constraint.deferral))
+            }
+            ast::ConstraintKind::Unique(columns, options) => {
+                self.add_key(env, draft, name, columns, options, (false, constraint.deferral))
+            }
             ast::ConstraintKind::UsingIndex { primary, index } => {
-                self.add_key_by_index(env, draft, name, index, primary)
+                self.add_key_by_index(env, draft, name, index, (primary, constraint.deferral))
             }
             ast::ConstraintKind::Check(expr) => self.add_check(env, draft, name, &expr, constraint.not_valid),
             ast::ConstraintKind::ForeignKey { columns, table, referenced, on_update, on_delete, full, set_columns } => {
@@ -154,6 +160,7 @@ impl<A: Allocator + Copy> Session<A> {
                     full,
                     set_columns,
                     not_valid: constraint.not_valid,
+                    deferral: constraint.deferral,
                 };
                 self.add_foreign_key(env, draft, name, columns, (table, referenced), &rules)
             }
@@ -167,7 +174,7 @@ impl<A: Allocator + Copy> Session<A> {
         name: Option<&str>,
         columns: &[Name<'_>],
         options: KeyOptions<'_>,
-        primary: bool,
+        (primary, deferral): (bool, Deferral),
     ) -> Result<()> {
         let words = if primary { "primary key" } else { "unique" };
         if primary && draft.table.primary_key().is_some() {
@@ -231,7 +238,7 @@ impl<A: Allocator + Copy> Session<A> {
             false => ConstraintKind::Unique(index.oid),
         };
         draft.table.indexes.push(index);
-        draft.table.constraints.push(ConstraintDef { oid, name: name.clone(), kind, validated: true });
+        draft.table.constraints.push(ConstraintDef { oid, name: name.clone(), kind, validated: true, deferral });
         draft.names.push(name);
         Ok(())
     }
@@ -243,7 +250,7 @@ impl<A: Allocator + Copy> Session<A> {
         draft: &mut Draft,
         name: Option<&str>,
         index: Name<'_>,
-        primary: bool,
+        (primary, deferral): (bool, Deferral),
     ) -> Result<()> {
         let table = draft.table.name.clone();
         let Some(at) = draft.table.indexes.iter().position(|known| known.name == index.text) else {
@@ -303,7 +310,7 @@ impl<A: Allocator + Copy> Session<A> {
         let index = &mut draft.table.indexes[at];
         (index.primary, index.constraint) = (primary, Some(oid));
         index.name.clone_from(&name);
-        draft.table.constraints.push(ConstraintDef { oid, name, kind, validated: true });
+        draft.table.constraints.push(ConstraintDef { oid, name, kind, validated: true, deferral });
         Ok(())
     }
 
@@ -329,7 +336,8 @@ impl<A: Allocator + Copy> Session<A> {
         let kind = ConstraintKind::Check(expr.text.to_owned());
         // A table that is new has no rows that could break it.
         let validated = !not_valid || draft.table.version == 0;
-        draft.table.constraints.push(ConstraintDef { oid: self.new_oid(env)?, name: name.clone(), kind, validated });
+        let (oid, deferral) = (self.new_oid(env)?, Deferral::Never);
+        draft.table.constraints.push(ConstraintDef { oid, name: name.clone(), kind, validated, deferral });
         draft.has_expressions = true;
         if draft.has_rows && validated {
             draft.checks.push((name, expr.text.to_owned()));
@@ -425,7 +433,8 @@ impl<A: Allocator + Copy> Session<A> {
         let (table, index) = (other.oid, index.oid);
         let key = ForeignKey { columns: numbers, table, referenced, index, on_update, on_delete, full, set_columns };
         let validated = !rules.not_valid || draft.table.version == 0;
-        let constraint = ConstraintDef { oid, name, kind: ConstraintKind::ForeignKey(key), validated };
+        let constraint =
+            ConstraintDef { oid, name, kind: ConstraintKind::ForeignKey(key), validated, deferral: rules.deferral };
         if draft.has_rows && validated {
             draft.references.push(constraint.clone());
         }
@@ -444,24 +453,61 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 
-    /// `SET CONSTRAINTS`: none is deferrable, so that all are checked at once anyway.
-    pub(super) fn set_constraints(&self, env: &Environment<'_>, paths: &[ast::Path<'_>]) -> Result<Option<Tag>> {
-        let catalog = self.catalog(env)?;
-        if let Some(path) = paths.first() {
-            let (schema, name) = crate::catalog::split(path)?;
-            let schemas = match schema {
-                Some(schema) => catalog.schema(schema).into_iter().collect(),
-                None => catalog.path.searched.clone(),
-            };
-            let mut tables = catalog.definitions.tables().filter(|table| schemas.contains(&table.schema));
-            let is_there = tables.any(|table| table.constraints.iter().any(|known| known.name == name));
-            let (code, what) = match is_there {
-                true => (sqlstate::WRONG_OBJECT_TYPE, "is not deferrable"),
-                false => (sqlstate::UNDEFINED_OBJECT, "does not exist"),
-            };
-            return Err(Error::statement(code, format!("constraint \"{name}\" {what}")));
+    /// `SET CONSTRAINTS`: what is not deferred any more is checked at once.
+    pub(super) fn set_constraints<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        paths: &[ast::Path<'_>],
+        deferred: bool,
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        let named = paths.iter().map(|path| self.deferrable_named(env, path, deferred));
+        let named = named.collect::<Result<Vec<_>>>()?.concat();
+        if !self.transaction.outlives_statement() {
+            let message = "SET CONSTRAINTS can only be used in transaction blocks";
+            out.notice(MessageLevel::Warning, &Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
         }
+        self.deferred.choose(paths.is_empty(), &named, deferred)?;
+        self.settle_deferred(env, false, &mut |level, error| out.notice(level, error))?;
         Ok(Some(Tag::Words("SET CONSTRAINTS")))
+    }
+
+    /// The constraints of that name, in the first schema of the path that has one.
+    fn deferrable_named(&self, env: &Environment<'_>, path: ast::Path<'_>, deferred: bool) -> Result<Vec<Oid>> {
+        let catalog = self.catalog(env)?;
+        let (schema, name) = crate::catalog::split(path)?;
+        let schemas = match schema {
+            Some(schema) => match catalog.schema(schema) {
+                Some(schema) => vec![schema],
+                None => {
+                    let message = format!("schema \"{schema}\" does not exist");
+                    return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
+                }
+            },
+            None => catalog.path.searched.clone(),
+        };
+        for schema in schemas {
+            let (mut found, mut is_there) = (Vec::new(), false);
+            for table in catalog.definitions.tables().filter(|table| table.schema == schema) {
+                let keys = table.constraints.iter().map(|known| (&known.name, Some(known.oid), known.deferral));
+                let triggers = table.triggers.iter().map(|known| (&known.name, known.constraint, known.deferral));
+                for (known, oid, deferral) in keys.chain(triggers) {
+                    let Some(oid) = oid.filter(|_| known == name) else { continue };
+                    is_there = true;
+                    if deferral.may_wait() {
+                        found.push(oid);
+                    } else if deferred {
+                        let message = format!("constraint \"{name}\" is not deferrable");
+                        return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+                    }
+                }
+            }
+            if is_there {
+                return Ok(found);
+            }
+        }
+        let message = format!("constraint \"{name}\" does not exist");
+        Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message))
     }
 
     /// Writes a draft, and checks what could not be checked before it was written.
@@ -620,6 +666,10 @@ fn referenced_key<'t>(table: &'t TableDef, names: &[Name<'_>]) -> Result<(&'t In
             let message = format!("there is no primary key for referenced table \"{}\"", table.name);
             Error::statement(sqlstate::UNDEFINED_OBJECT, message)
         })?;
+        if !table.is_always_unique(index) {
+            let message = format!("cannot use a deferrable primary key for referenced table \"{}\"", table.name);
+            return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
         return Ok((index, index.key_columns().unwrap_or_default()));
     }
     let mut columns = Vec::with_capacity(names.len());
@@ -635,7 +685,12 @@ fn referenced_key<'t>(table: &'t TableDef, names: &[Name<'_>]) -> Result<(&'t In
             && index.columns.len() == columns.len()
             && index.key_columns().is_some_and(|known| known.iter().all(|column| columns.contains(column)))
     };
-    let index = table.indexes.iter().find(fits).ok_or_else(|| {
+    let lasting = |index: &&IndexDef| fits(index) && table.is_always_unique(index);
+    let index = table.indexes.iter().find(lasting).ok_or_else(|| {
+        if table.indexes.iter().any(|index| fits(&index)) {
+            let message = format!("cannot use a deferrable unique constraint for referenced table \"{}\"", table.name);
+            return Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        }
         let message =
             format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
         Error::statement(sqlstate::INVALID_FOREIGN_KEY, message)

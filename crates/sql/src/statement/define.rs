@@ -204,7 +204,13 @@ impl<A: Allocator + Copy> Session<A> {
             }
             self.lock_relation(env, found.oid.0, mode, true)?;
             let locked = match changes {
-                true => self.lock_definition(env, found.oid)?,
+                true => {
+                    // A trigger or a key of another table more is no matter of what waits.
+                    if !matches!(mode, LockMode::ShareRowExclusive | LockMode::ShareUpdateExclusive) {
+                        self.check_not_awaited(&found)?;
+                    }
+                    self.lock_definition(env, found.oid)?
+                }
                 false => self.definitions(env, &self.work)?.table(found.oid).cloned(),
             };
             // While the lock was waited for the name may have become another table's.
@@ -276,7 +282,8 @@ impl<A: Allocator + Copy> Session<A> {
         };
         let format = |_| crate::session::Format::Text;
         let mut nobody = NoData::default();
-        let (ended, _) = self.execute_plan(env, &plan, &[], (text, &[]), format, u64::MAX, None, &mut nobody)?;
+        let (ended, requests) = self.execute_plan(env, &plan, &[], (text, &[]), format, u64::MAX, None, &mut nobody)?;
+        self.carry_out(env, requests)?;
         let (crate::session::run::Ended::AtEnd(rows) | crate::session::run::Ended::Early(rows)) = ended;
         Ok(rows)
     }

@@ -180,7 +180,8 @@ impl<A: Allocator + Copy> Session<A> {
                 true => ConstraintKind::PrimaryKey(made.oid),
                 false => ConstraintKind::Unique(made.oid),
             };
-            draft.table.constraints.push(ConstraintDef { oid, name: made.name.clone(), kind, validated: true });
+            let (name, deferral) = (made.name.clone(), liked.source.deferral_of(index));
+            draft.table.constraints.push(ConstraintDef { oid, name, kind, validated: true, deferral });
         }
         Ok(made)
     }

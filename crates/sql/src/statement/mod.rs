@@ -113,7 +113,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Close(name) => self.close_cursor(name.as_ref()),
             Utility::Explain { wanted, statement } => self.explain(env, text, statement, wanted, out),
             Utility::CreateTable(create) => self.create_table(env, text, create, out),
-            Utility::SetConstraints(paths) => self.set_constraints(env, paths),
+            Utility::SetConstraints(paths, deferred) => self.set_constraints(env, paths, *deferred, out),
             Utility::SelectInto(into) => self.select_into(env, text, into, out),
             Utility::CreateIndex(create) => self.create_index(env, text, create, out),
             Utility::CreateSchema { name, owner, if_not_exists } => {

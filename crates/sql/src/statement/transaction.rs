@@ -54,7 +54,18 @@ impl<A: Allocator + Copy> Session<A> {
             )
         };
         let commits = commit && !self.transaction.is_failed();
-        self.end_transaction(env, commits)?;
+        if commits {
+            self.end_levels(env, 0);
+        }
+        let settled = match commits {
+            true => self.settle_deferred(env, true, &mut |level, error| out.notice(level, error)),
+            false => Ok(()),
+        };
+        if let Err(error) = settled.and_then(|()| self.end_transaction(env, commits)) {
+            // What could not be committed is over, and the block with it.
+            self.end_transaction(env, false)?;
+            return Err(error);
+        }
         if chain {
             self.transaction.begin_block();
             self.transaction.begin_statement(kernel::clock::wall_us());

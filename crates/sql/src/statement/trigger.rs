@@ -175,6 +175,7 @@ impl<A: Allocator + Copy> Session<A> {
             old_table: create.old_table.map(|name| name.text.to_owned()),
             new_table: create.new_table.map(|name| name.text.to_owned()),
             constraint: if create.constraint { Some(self.new_oid(env)?) } else { None },
+            deferral: create.deferral,
         });
         self.define_tables(env, &mut [&mut table])?;
         Ok(Some(Tag::Words("CREATE TRIGGER")))

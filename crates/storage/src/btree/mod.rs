@@ -53,7 +53,7 @@ pub use insert::Inserted;
 pub use lookup::Matches;
 pub use scan::{Cursor, Direction, Range};
 pub use sort::Sorter;
-pub use unique::Unique;
+pub use unique::{Twins, Unique};
 
 use crate::buffer::{self, Pinned};
 use crate::page::btree::{BtreePage, BtreePageMut, ROOT};

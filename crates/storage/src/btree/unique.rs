@@ -21,6 +21,7 @@ use crate::page::heap::{HeapPage, Version};
 use crate::page::{NO_BLOCK, Tid};
 use crate::txn::Ended;
 use base::{PageId, Result, Xid};
+use kernel::clock::Nanos;
 
 /// Whether a key may be entered twice.
 #[derive(Clone, Copy)]
@@ -29,6 +30,17 @@ pub enum Unique<'a> {
     No,
     /// Only once, as far as rows of this heap live.
     Check(&'a Heap),
+}
+
+/// Whether several live rows have one key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Twins {
+    /// One row at most has it.
+    No,
+    /// Two have.
+    Yes,
+    /// That depends on what this transaction does.
+    Undecided(Xid),
 }
 
 /// What a look at a key's rows says.
@@ -43,6 +55,68 @@ pub(super) enum Live {
 }
 
 impl Btree {
+    /// Have several live rows the key? Waits for nobody.
+    ///
+    /// Who enters a key that may be there already, and looks afterwards, is seen by whoever does the same at the same time, or sees him.
+    ///
+    /// Errors: those of pinning, `XX002`.
+    pub fn twins(&self, key: &[u8], heap: &Heap) -> Result<Twins> {
+        let (mut rows, mut undecided) = (0, None);
+        let mut right =
+            self.at_leaf((key, Tid::MIN), |_, view| self.count_live(view, heap, key, &mut rows, &mut undecided))??;
+        while let Some(block) = right.filter(|_| rows < 2) {
+            let pinned = self.pin(block)?;
+            let page = pinned.read();
+            right = self.count_live(tree_page(&page)?, heap, key, &mut rows, &mut undecided)?;
+        }
+        Ok(match (rows, undecided) {
+            (2.., _) => Twins::Yes,
+            (1, Some(xid)) => Twins::Undecided(xid),
+            _ => Twins::No,
+        })
+    }
+
+    /// The same, once all transactions have ended on which that depends.
+    ///
+    /// Errors: `40P01`, `57014`, `55P03`, those of pinning, `XX002`.
+    pub fn has_twins(&self, key: &[u8], heap: &Heap, deadline: Option<Nanos>) -> Result<bool> {
+        loop {
+            match self.twins(key, heap)? {
+                Twins::No => return Ok(false),
+                Twins::Yes => return Ok(true),
+                Twins::Undecided(xid) => drop(self.relations.transactions.wait_for(xid, deadline)?),
+            }
+        }
+    }
+
+    /// Counts the live rows of a leaf that have the key; answers the right neighbour, if entries of the key may go on there.
+    fn count_live(
+        &self,
+        page: BtreePage<'_>,
+        heap: &Heap,
+        key: &[u8],
+        rows: &mut u32,
+        undecided: &mut Option<Xid>,
+    ) -> Result<Option<u32>> {
+        if !page.is_ignored() {
+            for position in page.lower_bound(key, Tid::MIN)..page.count() {
+                if page.key(position) != key || *rows >= 2 {
+                    return Ok(None);
+                }
+                if page.is_killed(position) {
+                    continue;
+                }
+                match self.row_lives(heap, page.tid(position))? {
+                    Live::No => {}
+                    Live::Yes(_) => *rows += 1,
+                    Live::Undecided(xid) => *undecided = Some(xid),
+                }
+            }
+        }
+        let goes_on = page.is_ignored() || page.high_key().is_some_and(|(high, _)| high <= key);
+        Ok(Some(page.right()).filter(|&right| goes_on && right != NO_BLOCK))
+    }
+
     /// Looks for a live row with the key, from the first leaf on that could have it, which the caller keeps latched.
     pub(super) fn find_live(&self, first: BtreePage<'_>, heap: &Heap, key: &[u8]) -> Result<Live> {
         let mut right = match self.find_live_on(first, heap, key)? {

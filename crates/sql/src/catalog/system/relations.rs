@@ -308,7 +308,7 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
                 .bool(!index.nulls_distinct)
                 .bool(index.primary)
                 .bool(false)
-                .bool(true)
+                .bool(!def.deferral_of(index).may_wait())
                 .bool(def.clustered == Some(index.oid))
                 .bool(true)
                 .bool(false)
@@ -352,8 +352,8 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
                 .text(&constraint.name)
                 .oid(def.schema)
                 .char(kind)
-                .bool(false)
-                .bool(false)
+                .bool(constraint.deferral.may_wait())
+                .bool(constraint.deferral.waits())
                 .bool(constraint.validated)
                 .oid(def.oid)
                 .oid(Oid::NONE)
@@ -381,6 +381,29 @@ pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
                 ConstraintKind::Check(text) => row.text(text).end(),
                 _ => row.null().end(),
             }
+        }
+        for (trigger, oid) in def.triggers.iter().filter_map(|trigger| Some((trigger, trigger.constraint?))) {
+            rows.row()
+                .oid(oid)
+                .text(&trigger.name)
+                .oid(def.schema)
+                .char(b't')
+                .bool(trigger.deferral.may_wait())
+                .bool(trigger.deferral.waits())
+                .bool(true)
+                .oid(def.oid)
+                .oid(Oid::NONE)
+                .oid(Oid::NONE)
+                .oid(Oid::NONE)
+                .oid(Oid::NONE)
+                .char(b' ')
+                .char(b' ')
+                .char(b' ')
+                .bool(true)
+                .int(0)
+                .bool(true)
+                .nulls(8)
+                .end();
         }
     }
     Ok(())
@@ -588,6 +611,9 @@ fn inside(text: &str) -> Option<&str> {
 
 /// The text of a constraint, as in `CREATE TABLE`.
 pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: Oid, pretty: bool) -> Option<String> {
+    if let Some(trigger) = def.triggers.iter().find(|trigger| trigger.constraint == Some(oid)) {
+        return Some(format!("TRIGGER{}", trigger.deferral.shown()));
+    }
     let constraint = def.constraints.iter().find(|constraint| constraint.oid == oid)?;
     let names = |table: &TableDef, columns: &[u16]| {
         let names: Vec<_> =
@@ -637,7 +663,8 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
             text
         }
     };
-    Some(if constraint.validated { text } else { format!("{text} NOT VALID") })
+    let valid = if constraint.validated { "" } else { " NOT VALID" };
+    Some(format!("{text}{}{valid}", constraint.deferral.shown()))
 }
 
 const _: () = assert!(BUILTIN[0].0.0 == PG_CATALOG.0);

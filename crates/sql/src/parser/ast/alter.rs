@@ -1,6 +1,7 @@
 //! Changes of what is defined: the actions of `ALTER TABLE`, and what is said of sequences.
 
 use super::{ColumnDefinition, Name, Path, SourceExpr, StorageOption, TableConstraint, TriggerChoice, TypeName};
+use crate::catalog::definition::Deferral;
 use crate::parser::role::RoleName;
 
 /// What is said of a sequence.
@@ -87,8 +88,8 @@ pub enum AlterAction<'a> {
     AlterType(Name<'a>, &'a TypeName<'a>, Option<SourceExpr<'a>>),
     /// `ALTER COLUMN … SET STATISTICS`, `SET STORAGE`, `SET (…)`: what has nothing to act on here.
     Tune(Name<'a>),
-    /// `ALTER CONSTRAINT`, not to make it deferrable.
-    AlterConstraint(Name<'a>),
+    /// `ALTER CONSTRAINT`: whether it may wait.
+    AlterConstraint(Name<'a>, Deferral),
     /// `VALIDATE CONSTRAINT`
     Validate(Name<'a>),
     /// `SET (…)`

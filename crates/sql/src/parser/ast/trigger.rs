@@ -1,6 +1,7 @@
 //! Statements about triggers.
 
 use super::{Name, Path};
+use crate::catalog::definition::Deferral;
 
 /// `CREATE TRIGGER`
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,8 @@ pub struct CreateTrigger<'a> {
     pub columns: &'a [Name<'a>],
     /// The table, or view.
     pub table: Path<'a>,
+    /// Of a constraint trigger: `DEFERRABLE`, `INITIALLY DEFERRED`.
+    pub deferral: Deferral,
     /// `REFERENCING OLD TABLE AS`
     pub old_table: Option<Name<'a>>,
     /// `REFERENCING NEW TABLE AS`

@@ -8,7 +8,9 @@ use super::super::record::{
 use super::super::tree;
 use super::{Columns, Encoder, columns_in, flags};
 use crate::bind::tree::{Column, ConflictRule, Expr, ExprKind, ModificationKind, RelationId, TABLE_OID};
-use crate::catalog::definition::{Action, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Rows, TableDef};
+use crate::catalog::definition::{
+    Action, ConstraintDef, ConstraintKind, ForeignKey, IndexColumn, IndexDef, Rows, TableDef,
+};
 use crate::catalog::trigger::{BEFORE, ROW, UPDATE};
 use crate::exec::trigger::{HAS_NEW_TABLE, HAS_OLD_TABLE};
 use crate::types::{Oid, table};
@@ -290,8 +292,7 @@ impl Encoder<'_> {
         for constraint in &table.constraints {
             if let ConstraintKind::ForeignKey(key) = &constraint.kind {
                 let Some(other) = find(others, key.table) else { continue };
-                let record =
-                    self.reference(&constraint.name, &other, &key.columns, &key.referenced, Some(key.index), key);
+                let record = self.reference(constraint, &other, &key.columns, &key.referenced, Some(key.index), key);
                 let record = record.write(&mut self.plan);
                 references.push(record.0);
             }
@@ -300,15 +301,15 @@ impl Encoder<'_> {
         for referrer in &table.referenced_by {
             let Some(other) = find(others, referrer.table) else { continue };
             let constraint = other.constraints.iter().find(|constraint| constraint.oid == referrer.constraint);
-            let Some(ConstraintKind::ForeignKey(key)) = constraint.map(|constraint| &constraint.kind) else { continue };
-            let name = constraint.map_or("", |constraint| constraint.name.as_str());
+            let Some(constraint) = constraint else { continue };
+            let ConstraintKind::ForeignKey(key) = &constraint.kind else { continue };
             // An index of the other table that begins with the columns that refer, if there is one.
             let index = other.indexes.iter().find(|index| {
                 let columns = index.key_columns().unwrap_or_default();
                 columns.starts_with(&key.columns)
             });
             let index = index.map(|index| index.oid);
-            let mut record = self.reference(name, &other, &key.referenced, &key.columns, index, key);
+            let mut record = self.reference(constraint, &other, &key.referenced, &key.columns, index, key);
             if let Some(own) = table.index(key.index) {
                 record.own_index = own.storage.0;
                 let columns = index_columns(table, own);
@@ -330,6 +331,8 @@ impl Encoder<'_> {
                 kind: trigger.kind.into(),
                 columns: self.plan.list(&columns).0,
                 tables: old | new,
+                constraint: trigger.constraint.unwrap_or(Oid::NONE).0,
+                deferral: trigger.deferral as u32,
             };
             triggers.push(record.write(&mut self.plan).0);
         }
@@ -394,13 +397,15 @@ impl Encoder<'_> {
             filter,
             shown: self.plan.list(&shown).0,
             nulls_equal: u32::from(!index.nulls_distinct),
+            constraint: index.constraint.unwrap_or(Oid::NONE).0,
+            deferral: table.deferral_of(index) as u32,
         };
         Ok(record.write(&mut self.plan))
     }
 
     pub(super) fn reference(
         &mut self,
-        name: &str,
+        constraint: &ConstraintDef,
         other: &TableDef,
         own: &[u16],
         others: &[u16],
@@ -410,7 +415,9 @@ impl Encoder<'_> {
         let words = |columns: &[u16]| -> Vec<u32> { columns.iter().map(|&column| column.into()).collect() };
         let index = index.and_then(|oid| other.index(oid));
         ReferenceRecord {
-            name: self.plan.blob(name.as_bytes()).0,
+            name: self.plan.blob(constraint.name.as_bytes()).0,
+            constraint: constraint.oid.0,
+            deferral: constraint.deferral as u32,
             other_name: self.plan.blob(other.name.as_bytes()).0,
             storage: storage(other).0,
             kinds: self.kinds(other),
