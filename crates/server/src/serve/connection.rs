@@ -46,7 +46,7 @@ impl Connection {
     ///
     /// Errors: a setting that is not known, or a value that it cannot have; `53200`.
     pub fn new(
-        session: &Session,
+        session: &mut Session,
         env: &Environment<'_>,
         activity: Activity,
         user: &str,
@@ -57,6 +57,9 @@ impl Connection {
             sql.identify(env);
         }
         session.shared().set_owner(sql.login_role().0);
+        for error in sql.set_stored(env) {
+            backend::notice_response(session.output(), backend::Level::Warning, &error);
+        }
         for (name, value) in wishes {
             sql.set_at_start(env, name, value)?;
         }
@@ -272,7 +275,8 @@ impl Connection {
                 backend::close_complete(session.output());
             }
             Frontend::Sync => {
-                if let Err(error) = self.sql.sync(env) {
+                let level = self.level(env);
+                if let Err(error) = self.sql.sync(env, &mut Answers::new(session, level)) {
                     backend::error_response(session.output(), &error);
                 }
                 return Ok(Step::Ready);

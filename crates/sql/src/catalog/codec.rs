@@ -11,12 +11,14 @@
 //! 1. The first byte is the format. A later version of the server reads the formats before it, and writes its own.
 //! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 
+use super::default_acl::{DefaultAcl, Made};
 use super::definition::{
     Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, Deferral, ForeignKey, Identity, IndexColumn, IndexDef,
     OnCommit, Persistence, PiecesDef, Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
 };
 use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
+use super::role_settings::StoredSettings;
 use super::routine::{ParameterDef, RoutineDef};
 use super::schema::SchemaDef;
 use super::trigger::TriggerDef;
@@ -53,6 +55,10 @@ pub enum ObjectClass {
     Comment = 8,
     /// The privileges of an object.
     Privileges = 11,
+    /// Settings that sessions begin with.
+    StoredSettings = 12,
+    /// The privileges of what a role is going to make.
+    DefaultPrivileges = 13,
 }
 
 /// A row of the catalog's heap.
@@ -118,6 +124,8 @@ pub fn part(row: &[u8]) -> Result<Part<'_>> {
         Some(7) => ObjectClass::ColumnStatistics,
         Some(8) => ObjectClass::Comment,
         Some(11) => ObjectClass::Privileges,
+        Some(12) => ObjectClass::StoredSettings,
+        Some(13) => ObjectClass::DefaultPrivileges,
         _ => return Err(damaged()),
     };
     let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
@@ -265,6 +273,8 @@ pub fn routine_image(routine: &RoutineDef) -> Vec<u8> {
     writer.u8(routine.parallel);
     routine.costs.iter().for_each(|bits| writer.u32(*bits));
     writer.text(&routine.body);
+    writer.bool(routine.definer);
+    writer.options(&routine.settings);
     writer.0
 }
 
@@ -295,6 +305,8 @@ pub fn routine(image: &[u8]) -> Result<RoutineDef> {
         parallel: parser.u8()?,
         costs: [parser.u32()?, parser.u32()?],
         body: parser.text()?,
+        definer: parser.bool()?,
+        settings: parser.options()?,
     };
     parser.end(routine)
 }
@@ -758,6 +770,41 @@ pub fn acl(image: &[u8]) -> Result<ObjectAcl> {
     parser.end(ObjectAcl { items, columns })
 }
 
+/// A list of default privileges as bytes.
+pub fn default_acl_image(known: &DefaultAcl) -> Vec<u8> {
+    let mut writer = Writer(Vec::new());
+    writer.u32(known.role.0);
+    writer.u32(known.schema.0);
+    writer.u8(known.made as u8);
+    writer.list(&known.items, acl_item_image);
+    writer.0
+}
+
+/// The list that these bytes hold.
+pub fn default_acl(image: &[u8]) -> Result<DefaultAcl> {
+    let mut parser = Parser(Reader::new(image));
+    let (role, schema) = (parser.oid()?, parser.oid()?);
+    let made = Made::from_letter(parser.u8()?).ok_or_else(damaged)?;
+    let items = parser.list(acl_item)?;
+    parser.end(DefaultAcl { role, schema, made, items })
+}
+
+/// Settings that sessions begin with as bytes.
+pub fn settings_image(settings: &StoredSettings) -> Vec<u8> {
+    let mut writer = Writer(Vec::new());
+    writer.u32(settings.database.0);
+    writer.u32(settings.role.0);
+    writer.options(&settings.values);
+    writer.0
+}
+
+/// The settings that these bytes hold.
+pub fn settings(image: &[u8]) -> Result<StoredSettings> {
+    let mut parser = Parser(Reader::new(image));
+    let settings = StoredSettings { database: parser.oid()?, role: parser.oid()?, values: parser.options()? };
+    parser.end(settings)
+}
+
 /// A comment on an object of that catalog as bytes.
 pub fn comment_image(class: Oid, text: &str) -> Vec<u8> {
     let mut writer = Writer(Vec::new());
@@ -979,6 +1026,11 @@ mod tests {
             assert_eq!(role(&image).unwrap(), role_def);
             assert!((0..image.len()).all(|length| role(&image[..length]).is_err()));
         }
+        let defaults = DefaultAcl { role: Oid(10), schema: Oid(2200), made: Made::Routines, items: vec![item] };
+        assert_eq!(default_acl(&default_acl_image(&defaults)).unwrap(), defaults);
+        let values = vec![("work_mem".to_owned(), "8MB".to_owned())];
+        let stored = StoredSettings { database: Oid::NONE, role: Oid(16_700), values };
+        assert_eq!(settings(&settings_image(&stored)).unwrap(), stored);
         let size = Statistics { rows: u64::MAX, pages: 7 };
         assert_eq!(statistics(&statistics_image(size)).unwrap(), size);
     }

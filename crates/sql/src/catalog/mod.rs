@@ -18,12 +18,14 @@
 
 pub mod codec;
 pub mod column_statistics;
+pub mod default_acl;
 pub mod definition;
 pub mod grant;
 pub mod lazy;
 pub mod privilege;
 pub mod provider;
 pub mod role;
+pub mod role_settings;
 pub mod routine;
 pub mod schema;
 pub mod store;
@@ -167,7 +169,7 @@ impl<'c> Catalog<'c> {
 
     /// Every schema: number and name.
     pub fn schemas(&self) -> Vec<(Oid, String)> {
-        let builtin = schema::BUILTIN.iter().map(|(oid, name)| (*oid, (*name).to_owned()));
+        let builtin = self.definitions.builtin_schemas().map(|(oid, name)| (oid, name.to_owned()));
         let made = self.definitions.schemas().map(|(oid, name)| (oid, name.to_owned()));
         let temporary: BTreeSet<Oid> = self.definitions.tables().map(|table| table.schema).collect();
         let temporary = temporary.into_iter().filter_map(|oid| Some((oid, schema::temporary_name(oid)?)));
@@ -189,7 +191,7 @@ impl<'c> Catalog<'c> {
 
     /// The name of a schema.
     pub fn schema_name(&self, oid: Oid) -> Option<String> {
-        let builtin = schema::BUILTIN.iter().find(|known| known.0 == oid).map(|known| known.1);
+        let builtin = self.definitions.builtin_schemas().find(|known| known.0 == oid).map(|known| known.1);
         let made = || self.definitions.schemas().find(|known| known.0 == oid).map(|known| known.1);
         builtin.or_else(made).map(str::to_owned).or_else(|| schema::temporary_name(oid))
     }
@@ -515,7 +517,7 @@ pub(crate) fn pieces_name(table: Oid) -> String {
 
 /// The number of the schema of that name.
 pub(crate) fn schema_in(definitions: &Definitions, name: &str) -> Option<Oid> {
-    let builtin = schema::BUILTIN.iter().find(|known| known.1 == name).map(|known| known.0);
+    let builtin = definitions.builtin_schemas().find(|known| known.1 == name).map(|known| known.0);
     builtin.or_else(|| definitions.schema_named(name)).or_else(|| schema::temporary_named(name))
 }
 

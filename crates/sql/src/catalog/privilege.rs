@@ -359,7 +359,8 @@ impl Definitions {
         (!items.is_empty()).then(|| self.shown_items(items))
     }
 
-    fn shown_items(&self, items: &[AclItem]) -> Vec<String> {
+    /// Items as catalogs show them.
+    pub(crate) fn shown_items(&self, items: &[AclItem]) -> Vec<String> {
         items.iter().map(|item| item.shown(|role| self.role_name(role))).collect()
     }
 

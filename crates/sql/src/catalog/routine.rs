@@ -45,6 +45,10 @@ pub struct RoutineDef {
     pub costs: [u32; 2],
     /// Its body.
     pub body: String,
+    /// `SECURITY DEFINER`: it runs with its owner's rights.
+    pub definer: bool,
+    /// Settings that it runs with: names and values.
+    pub settings: Vec<(String, String)>,
 }
 
 /// A parameter.
@@ -81,6 +85,11 @@ impl RoutineDef {
         self.kind == b'f'
     }
 
+    /// Does it run as its caller does, with his settings?
+    pub fn is_plain(&self) -> bool {
+        !self.definer && self.settings.is_empty()
+    }
+
     /// What errors call its kind.
     pub fn word(&self) -> &'static str {
         if self.is_function() { "function" } else { "procedure" }
@@ -107,6 +116,36 @@ impl ParameterDef {
     pub fn is_input(&self) -> bool {
         matches!(self.mode, b'i' | b'b')
     }
+}
+
+/// A setting's value as `SET` takes it: each item of a list for itself.
+fn shown_value(name: &str, value: &str) -> String {
+    let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let is_list = base::settings::lookup(name).is_ok_and(|id| {
+        let flags = id.setting().flags;
+        flags.has(base::settings::Flags::LIST) && flags.has(base::settings::Flags::IDENTIFIERS)
+    });
+    match is_list {
+        true => items_of(value).iter().map(|item| literal(item)).collect::<Vec<_>>().join(", "),
+        false => literal(value),
+    }
+}
+
+/// The items of a list of names, which may be in double quotes.
+fn items_of(list: &str) -> Vec<String> {
+    let (mut items, mut item, mut quoted) = (Vec::new(), String::new(), false);
+    let mut characters = list.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => item.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => items.push(std::mem::take(&mut item)),
+            ' ' if !quoted => {}
+            _ => item.push(character),
+        }
+    }
+    items.push(item);
+    items
 }
 
 impl Catalog<'_> {
@@ -187,6 +226,9 @@ impl Catalog<'_> {
         if routine.strict {
             said.push("STRICT".to_owned());
         }
+        if routine.definer {
+            said.push("SECURITY DEFINER".to_owned());
+        }
         if routine.leakproof {
             said.push("LEAKPROOF".to_owned());
         }
@@ -198,6 +240,9 @@ impl Catalog<'_> {
         }
         if !said.is_empty() {
             text.push_str(&format!(" {}\n", said.join(" ")));
+        }
+        for (name, value) in &routine.settings {
+            text.push_str(&format!(" SET {} TO {}\n", quoted_identifier(name), shown_value(name, value)));
         }
         // What quotes the body is not in it.
         let mut quote = routine.word().to_owned();

@@ -19,9 +19,11 @@
 
 use super::codec::{self, ObjectClass, Statistics};
 use super::column_statistics::{self, TableStatistics};
+use super::default_acl::DefaultAcl;
 use super::definition::TableDef;
 use super::privilege::ObjectAcl;
 use super::role::{DATABASE_OWNER, RoleDef};
+use super::role_settings::StoredSettings;
 use super::routine::RoutineDef;
 use super::schema::{self, FIRST_USER_OID, SchemaDef};
 use crate::types::Oid;
@@ -178,6 +180,9 @@ pub struct Definitions {
     routines: BTreeMap<Oid, Arc<RoutineDef>>,
     /// What was granted on objects.
     privileges: BTreeMap<Oid, Arc<ObjectAcl>>,
+    /// What is granted on objects that are made, and settings that sessions begin with.
+    default_acls: BTreeMap<Oid, DefaultAcl>,
+    stored_settings: BTreeMap<Oid, StoredSettings>,
 }
 
 impl Definitions {
@@ -214,6 +219,10 @@ impl Definitions {
                 }
                 ObjectClass::Comment => drop(definitions.comments.insert(oid, codec::comment(&image)?)),
                 ObjectClass::Privileges => drop(definitions.privileges.insert(oid, Arc::new(codec::acl(&image)?))),
+                ObjectClass::DefaultPrivileges => {
+                    definitions.default_acls.insert(oid, codec::default_acl(&image)?);
+                }
+                ObjectClass::StoredSettings => drop(definitions.stored_settings.insert(oid, codec::settings(&image)?)),
                 ObjectClass::Role => drop(definitions.roles.insert(oid, Arc::new(codec::role(&image)?))),
             }
         }
@@ -270,6 +279,15 @@ impl Definitions {
         self.tables.get(&found.1).map(|table| (table, found.2))
     }
 
+    /// The schemas that were there from the beginning and still are. One that was dropped has a row without a name.
+    pub fn builtin_schemas(&self) -> impl Iterator<Item = (Oid, &str)> {
+        let name = |(oid, name): &(Oid, &'static str)| match self.schemas.get(oid) {
+            Some(stored) => (*oid, stored.name.as_str()),
+            None => (*oid, *name),
+        };
+        schema::BUILTIN.iter().map(name).filter(|(_, name)| !name.is_empty())
+    }
+
     /// The schemas that users have made: number and name.
     pub fn schemas(&self) -> impl Iterator<Item = (Oid, &str)> {
         let made = self.schemas.iter().filter(|(oid, _)| oid.0 >= FIRST_USER_OID);
@@ -298,6 +316,16 @@ impl Definitions {
     /// The objects on which something was granted.
     pub fn acls(&self) -> impl Iterator<Item = (Oid, &Arc<ObjectAcl>)> {
         self.privileges.iter().map(|(oid, acl)| (*oid, acl))
+    }
+
+    /// The lists of default privileges, with their numbers.
+    pub fn default_acls(&self) -> impl Iterator<Item = (Oid, &DefaultAcl)> {
+        self.default_acls.iter().map(|(oid, known)| (*oid, known))
+    }
+
+    /// The settings that sessions begin with, with their numbers.
+    pub fn stored_settings(&self) -> impl Iterator<Item = (Oid, &StoredSettings)> {
+        self.stored_settings.iter().map(|(oid, known)| (*oid, known))
     }
 
     /// The roles that have rows.

@@ -18,6 +18,7 @@ mod copy;
 mod discard;
 mod explain;
 mod index;
+mod setting;
 mod table;
 mod trigger;
 mod view;
@@ -33,6 +34,7 @@ pub use copy::{Copy, CopyOption};
 pub use discard::DiscardKind;
 pub use explain::{ExplainForm, ExplainOptions};
 pub use index::{CreateIndex, IndexItem};
+pub use setting::{SetValue, SettingChange, StoredSetting};
 pub use table::{CreateTable, Including, Like, SelectInto};
 pub use trigger::{CreateTrigger, TriggerChoice, TriggerStatement};
 pub use view::{CheckOption, CreateView};
@@ -1024,17 +1026,14 @@ pub enum Utility<'a> {
     },
     /// `CREATE ROLE` and its relatives, `GRANT` and `REVOKE` of roles
     Role(&'a super::role::RoleStatement<'a>),
+    /// `ALTER ROLE … SET`, `ALTER DATABASE … SET`
+    StoredSetting(&'a StoredSetting<'a>),
+    /// `ALTER DEFAULT PRIVILEGES`
+    AlterDefaults(&'a super::privilege::AlterDefaults<'a>),
     /// `SET CONSTRAINTS`: the constraints, or none for all; true for `DEFERRED`.
     SetConstraints(&'a [Path<'a>], bool),
     /// A statement that PostgreSQL has and this server has not: its first words.
     Unsupported(&'a str),
-}
-
-/// A value of `SET`.
-#[derive(Clone, Copy, Debug)]
-pub struct SetValue<'a> {
-    /// Its text.
-    pub text: &'a str,
 }
 
 /// A mode of a transaction.

@@ -709,9 +709,11 @@ impl<'t, 'a> Parser<'t, 'a> {
                 "role" | "user" | "group" => self.alter_role(),
                 "function" | "procedure" | "routine" => self.alter_routine(),
                 "trigger" => self.alter_trigger(),
-                "database" | "type" | "domain" | "extension" | "materialized" | "default" | "aggregate"
-                | "collation" | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy"
-                | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" => {
+                "database" => self.alter_database(),
+                "default" if self.is_at(1, kw!("privileges"))? => self.alter_defaults(),
+                "type" | "domain" | "extension" | "materialized" | "default" | "aggregate" | "collation"
+                | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy" | "publication"
+                | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }

@@ -3,8 +3,9 @@
 use super::ast::{Name, Path, RoutineName, Utility};
 use super::cursor::{Parser, kw};
 use super::role::RoleName;
+use crate::catalog::default_acl::Made;
 use crate::lexer::TokenKind;
-use base::Result;
+use base::{Error, Result, sqlstate};
 
 /// A privilege as a statement names it.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,94 @@ pub struct Grant<'a> {
     pub cascade: bool,
 }
 
+/// `ALTER DEFAULT PRIVILEGES`
+#[derive(Clone, Copy, Debug)]
+pub struct AlterDefaults<'a> {
+    /// `FOR ROLE`
+    pub roles: Option<&'a [RoleName<'a>]>,
+    /// `IN SCHEMA`
+    pub schemas: Option<&'a [Name<'a>]>,
+    /// True for `GRANT`.
+    pub grants: bool,
+    /// `WITH GRANT OPTION`, `GRANT OPTION FOR`
+    pub option: bool,
+    /// Which; none of them for `ALL`.
+    pub privileges: &'a [Privilege<'a>],
+    /// On what.
+    pub made: Made,
+    /// To whom, or from whom.
+    pub grantees: &'a [RoleName<'a>],
+    /// `CASCADE`
+    pub cascade: bool,
+}
+
 impl<'a> Parser<'_, 'a> {
+    /// `ALTER DEFAULT PRIVILEGES`, from `DEFAULT` on.
+    pub(super) fn alter_defaults(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        self.expect(kw!("privileges"))?;
+        let (mut roles, mut schemas) = (None, None);
+        loop {
+            let is_again = match () {
+                () if self.eat(kw!("for"))? => {
+                    if !self.eat(kw!("role"))? {
+                        self.expect(kw!("user"))?;
+                    }
+                    let names = self.role_names()?;
+                    roles.replace(names).is_some()
+                }
+                () if self.eat_all([kw!("in"), kw!("schema")])? => {
+                    let names = self.name_list()?;
+                    schemas.replace(names).is_some()
+                }
+                () => break,
+            };
+            if is_again {
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, "conflicting or redundant options"));
+            }
+        }
+        let grants = self.eat(kw!("grant"))?;
+        if !grants {
+            self.expect(kw!("revoke"))?;
+        }
+        let option = !grants && self.eat_all([kw!("grant"), kw!("option"), kw!("for")])?;
+        let mut words = vec![self.granted_word()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            words.push(self.granted_word()?);
+        }
+        self.expect(kw!("on"))?;
+        let made = match self.peek()?.keyword.map_or("", |keyword| keyword.row().word) {
+            "tables" => Made::Relations,
+            "sequences" => Made::Sequences,
+            "functions" | "routines" => Made::Routines,
+            "schemas" => Made::Schemas,
+            "types" => return self.unsupported_statement("default privileges on types"),
+            _ => return Err(self.unexpected()),
+        };
+        self.next()?;
+        self.expect(if grants { kw!("to") } else { kw!("from") })?;
+        let mut grantees = vec![self.grantee()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            grantees.push(self.grantee()?);
+        }
+        let option = option || (grants && self.eat_all([kw!("with"), kw!("grant"), kw!("option")])?);
+        let cascade = !grants && self.eat(kw!("cascade"))?;
+        if !grants && !cascade {
+            self.eat(kw!("restrict"))?;
+        }
+        let (privileges, grantees) = (self.privileges_of(&words), self.keep_all(&grantees));
+        let alter = AlterDefaults { roles, schemas, grants, option, privileges, made, grantees, cascade };
+        Ok(Utility::AlterDefaults(self.bump.alloc(alter)))
+    }
+
+    fn privileges_of(&self, words: &[(Name<'a>, &'a [Name<'a>])]) -> &'a [Privilege<'a>] {
+        let privileges: Vec<Privilege<'a>> = match words {
+            [(all, [])] if all.text == "all" => Vec::new(),
+            words => words.iter().map(|(name, columns)| Privilege { name: name.text, columns }).collect(),
+        };
+        self.keep_all(&privileges)
+    }
+
     /// A word of a list of privileges, or of roles: with the columns behind it.
     pub(super) fn granted_word(&mut self) -> Result<(Name<'a>, &'a [Name<'a>])> {
         let tok = self.peek()?;
@@ -108,14 +196,10 @@ impl<'a> Parser<'_, 'a> {
         if !grants && !cascade {
             self.eat(kw!("restrict"))?;
         }
-        let privileges: Vec<Privilege<'a>> = match words {
-            [(all, [])] if all.text == "all" => Vec::new(),
-            words => words.iter().map(|(name, columns)| Privilege { name: name.text, columns }).collect(),
-        };
         let grant = Grant {
             grants,
             option,
-            privileges: self.keep_all(&privileges),
+            privileges: self.privileges_of(words),
             objects,
             grantees: self.keep_all(&grantees),
             grantor,

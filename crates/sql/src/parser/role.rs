@@ -2,7 +2,7 @@
 //!
 //! The words of most options are no keywords: they are read as names, and one that is not known is an error of its own, as in PostgreSQL.
 
-use super::ast::{Name, RoutineName, Utility};
+use super::ast::{Name, RoutineName, StoredSetting, Utility};
 use super::cursor::{Parser, kw};
 use crate::catalog::role::RoleFlag;
 use crate::lexer::TokenKind;
@@ -158,8 +158,8 @@ impl<'t, 'a> Parser<'t, 'a> {
         if self.is(kw!("mapping"))? {
             return self.unsupported_statement("ALTER USER MAPPING");
         }
-        if !group && self.is(kw!("all"))? {
-            return self.unsupported_statement("ALTER ROLE ALL");
+        if !group && self.eat(kw!("all"))? {
+            return self.stored_setting(None);
         }
         let at = self.mark();
         let name = self.role_name()?;
@@ -181,10 +181,29 @@ impl<'t, 'a> Parser<'t, 'a> {
             return Ok(Utility::Role(self.bump.alloc(RoleStatement::Members { group: name, add, members })));
         }
         if self.is(kw!("set"))? || self.is(kw!("reset"))? || (self.is(kw!("in"))? && self.is_at(1, kw!("database"))?) {
-            return self.unsupported_statement("ALTER ROLE SET");
+            return self.stored_setting(Some(name));
         }
         let options = self.role_options(false)?;
         Ok(Utility::Role(self.bump.alloc(RoleStatement::Alter { name, options })))
+    }
+
+    /// `[IN DATABASE name] SET …`
+    fn stored_setting(&mut self, role: Option<RoleName<'a>>) -> Result<Utility<'a>> {
+        let database = if self.eat_all([kw!("in"), kw!("database")])? { Some(self.name()?) } else { None };
+        let change = self.setting_change()?;
+        Ok(Utility::StoredSetting(self.bump.alloc(StoredSetting { role, database, of_database: false, change })))
+    }
+
+    /// `ALTER DATABASE`, from that word on.
+    pub(super) fn alter_database(&mut self) -> Result<Utility<'a>> {
+        self.next()?;
+        let database = Some(self.name()?);
+        let sets = self.is(kw!("set"))? && !self.is_at(1, kw!("tablespace"))?;
+        if !sets && !self.is(kw!("reset"))? {
+            return self.unsupported_statement("ALTER DATABASE of this kind");
+        }
+        let change = self.setting_change()?;
+        Ok(Utility::StoredSetting(self.bump.alloc(StoredSetting { role: None, database, of_database: true, change })))
     }
 
     /// After `DROP`.

@@ -1,6 +1,6 @@
 //! Functions and procedures: `CREATE FUNCTION`, `ALTER FUNCTION`, `DROP FUNCTION`, the same of procedures, `CALL`, `DO`.
 
-use super::ast::{ExprKind, Name, Path, TypeName, Utility};
+use super::ast::{ExprKind, Name, Path, SettingChange, TypeName, Utility};
 use super::cursor::{Parser, kw};
 use super::role::OwnerStatement;
 use crate::lexer::TokenKind;
@@ -59,7 +59,7 @@ pub enum Returns<'a> {
 
 /// What `CREATE FUNCTION` and `ALTER FUNCTION` say of a function.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Attributes {
+pub struct Attributes<'a> {
     /// `IMMUTABLE`, `STABLE`, `VOLATILE`, as in `pg_proc.provolatile`.
     pub volatility: Option<u8>,
     /// `STRICT`
@@ -72,6 +72,10 @@ pub struct Attributes {
     pub cost: Option<f64>,
     /// `ROWS`
     pub rows: Option<f64>,
+    /// `SECURITY DEFINER`, `SECURITY INVOKER`
+    pub definer: Option<bool>,
+    /// `SET`, `RESET`
+    pub settings: &'a [SettingChange<'a>],
 }
 
 /// `CREATE FUNCTION`, `CREATE PROCEDURE`
@@ -88,7 +92,7 @@ pub struct CreateRoutine<'a> {
     /// `RETURNS`
     pub returns: Option<Returns<'a>>,
     /// What else is said of a function.
-    pub attributes: Attributes,
+    pub attributes: Attributes<'a>,
     /// `LANGUAGE`
     pub language: Option<&'a str>,
     /// `AS`, or the expression of `RETURN`.
@@ -138,7 +142,7 @@ pub enum RoutineAction<'a> {
     /// `SET SCHEMA`
     Schema(Name<'a>),
     /// What is said of it.
-    Attributes(Attributes),
+    Attributes(Attributes<'a>),
 }
 
 /// A parameter.
@@ -210,7 +214,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             false => None,
         };
         let (mut language, mut body) = (None, None);
-        let mut attributes = Attributes::default();
+        let (mut attributes, mut settings) = (Attributes::default(), Vec::new());
         while !self.is_kind(TokenKind::End)? {
             let at = self.at()?;
             match self.word()?.as_str() {
@@ -240,13 +244,9 @@ impl<'t, 'a> Parser<'t, 'a> {
                     body = Some(self.atomic_body()?);
                 }
                 "begin" | "return" => return self.unsupported_statement("a body of this kind"),
-                "security" if self.is_at(1, kw!("invoker"))? => {
-                    self.next()?;
-                    self.next()?;
-                }
-                "security" | "external" | "set" | "transform" => {
-                    return self.unsupported_statement("a routine with this option");
-                }
+                "security" | "external" => self.security(&mut attributes)?,
+                "set" => settings.push(self.setting_change()?),
+                "transform" => return self.unsupported_statement("a routine with this option"),
                 _ if self.attribute(&mut attributes, is_function)? => {}
                 _ => return Err(self.unexpected()),
             }
@@ -255,8 +255,24 @@ impl<'t, 'a> Parser<'t, 'a> {
             return Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, "no function body specified"));
         };
         let parameters = self.keep_all(&parameters);
+        attributes.settings = self.keep_all(&settings);
         let create = CreateRoutine { kind, path, replace, parameters, returns, attributes, language, body };
         Ok(Utility::CreateRoutine(self.bump.alloc(create)))
+    }
+
+    /// `[EXTERNAL] SECURITY DEFINER`, `[EXTERNAL] SECURITY INVOKER`
+    fn security(&mut self, known: &mut Attributes<'a>) -> Result<()> {
+        let at = self.at()?;
+        if self.word()? == "external" {
+            self.next()?;
+        }
+        self.expect(kw!("security"))?;
+        self.once(known.definer.is_some(), at)?;
+        known.definer = Some(self.eat(kw!("definer"))?);
+        if known.definer == Some(false) {
+            self.expect(kw!("invoker"))?;
+        }
+        Ok(())
     }
 
     fn is_atomic(&mut self) -> Result<bool> {
@@ -327,7 +343,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// One of the attributes, if it stands here.
-    fn attribute(&mut self, known: &mut Attributes, is_function: bool) -> Result<bool> {
+    fn attribute(&mut self, known: &mut Attributes<'a>, is_function: bool) -> Result<bool> {
         let at = self.at()?;
         let word = self.word()?;
         let (is_said, words) = match word.as_str() {
@@ -531,14 +547,21 @@ impl<'t, 'a> Parser<'t, 'a> {
             let statement = OwnerStatement::Routine { routine: name, word: kind.word(), owner };
             return Ok(Utility::Owner(self.bump.alloc(statement)));
         } else {
-            let mut attributes = Attributes::default();
+            let (mut attributes, mut settings) = (Attributes::default(), Vec::new());
             let mut any = false;
-            while !self.is_kind(TokenKind::End)? && self.attribute(&mut attributes, kind != RoutineKind::Procedure)? {
+            while !self.is_kind(TokenKind::End)? {
+                match self.word()?.as_str() {
+                    "security" | "external" => self.security(&mut attributes)?,
+                    "set" | "reset" => settings.push(self.setting_change()?),
+                    _ if self.attribute(&mut attributes, kind != RoutineKind::Procedure)? => {}
+                    _ => break,
+                }
                 any = true;
             }
             if !any {
                 return self.unsupported_statement("ALTER FUNCTION of this kind");
             }
+            attributes.settings = self.keep_all(&settings);
             self.eat(kw!("restrict"))?;
             RoutineAction::Attributes(attributes)
         };

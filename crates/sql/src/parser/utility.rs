@@ -5,7 +5,7 @@
 
 use super::ast::{
     Copy, CopyOption, DiscardKind, ExplainForm, ExplainOptions, FetchDirection, Name, Path, ReindexKind, SetValue,
-    Statement, TransactionMode, Utility,
+    SettingChange, Statement, TransactionMode, Utility,
 };
 use super::cursor::{Parser, kw};
 use crate::lexer::{TokenKind, literal};
@@ -291,6 +291,23 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         let (name, values) = self.setting_assignment()?;
         Ok(Utility::Set { local, name, values })
+    }
+
+    /// `SET name TO value`, `SET name FROM CURRENT`, `RESET name`, `RESET ALL`, of what keeps settings.
+    pub(super) fn setting_change(&mut self) -> Result<SettingChange<'a>> {
+        if self.eat(kw!("reset"))? {
+            return Ok(SettingChange::Reset(self.setting_or_all()?));
+        }
+        self.expect(kw!("set"))?;
+        let before = self.mark();
+        if let Ok(name) = self.setting_name()
+            && self.eat_all([kw!("from"), kw!("current")])?
+        {
+            return Ok(SettingChange::Current(name));
+        }
+        self.rewind(before);
+        let (name, values) = self.setting_assignment()?;
+        Ok(SettingChange::Set(name, values))
     }
 
     /// `name = value, value`, and SQL's spellings for a few names.

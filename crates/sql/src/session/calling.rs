@@ -257,7 +257,9 @@ impl<A: Allocator + Copy> Session<A> {
         notices: Notices<'_>,
     ) -> Result<Returned> {
         let changes = routine.volatility == b'v';
-        self.run_among(env, changes, tables, |session| session.run_function(env, routine, arguments, notices))
+        self.run_among(env, changes, tables, |session| {
+            session.as_routine(env, routine, |session| session.run_function(env, routine, arguments, notices))
+        })
     }
 
     /// Runs a body in the middle of a statement that uses these tables; it may change something, or has the statement's snapshot.

@@ -654,11 +654,12 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// `Sync`: outside a block the transaction is over.
-    pub fn sync(&mut self, env: &Environment<'_>) -> Result<()> {
+    pub fn sync<O: Output>(&mut self, env: &Environment<'_>, out: &mut O) -> Result<()> {
         if self.transaction.is_block() {
             return Ok(());
         }
-        let ended = self.end_transaction(env, true);
+        let settled = self.settle_deferred(env, true, &mut |level, error| out.notice(level, error));
+        let ended = settled.and_then(|()| self.end_transaction(env, true));
         if ended.is_err() {
             self.fail(env);
         }

@@ -150,9 +150,20 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Fires a trigger.
     pub(super) fn fire(&mut self, env: &Environment<'_>, firing: &Firing<'_>, notices: Notices<'_>) -> Result<Fired> {
-        let Some((table, trigger, routine)) = self.trigger_of(env, firing)? else {
+        let Some(found) = self.trigger_of(env, firing)? else {
             return Ok(firing.new.map_or(Fired::Row(Vec::new()), |row| Fired::Row(row.to_vec())));
         };
+        let routine = found.2.clone();
+        self.as_routine(env, &routine, |session| session.fire_found(env, firing, found, notices))
+    }
+
+    fn fire_found(
+        &mut self,
+        env: &Environment<'_>,
+        firing: &Firing<'_>,
+        (table, trigger, routine): Found,
+        notices: Notices<'_>,
+    ) -> Result<Fired> {
         let known = (routine.name.as_str(), Gives::Row, variables(&routine.name));
         let readied = self.readied_trigger(env, &trigger, (&routine.body, false), known)?;
         let schema = self.catalog(env)?.schema_name(table.schema).unwrap_or_default();

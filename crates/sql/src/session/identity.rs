@@ -38,6 +38,8 @@ pub(crate) struct Identity<A: Allocator + Copy> {
     pub(crate) current: Oid,
     /// What the setting `is_superuser` shows.
     pub(crate) is_superuser: bool,
+    /// How many bodies around run with their owner's rights.
+    pub(crate) definers: u32,
 }
 
 impl<A: Allocator + Copy> Identity<A> {
@@ -52,6 +54,7 @@ impl<A: Allocator + Copy> Identity<A> {
             session_name: text_in(user, memory)?,
             current: login,
             is_superuser,
+            definers: 0,
         })
     }
 }
@@ -83,6 +86,10 @@ impl<A: Allocator + Copy> Session<A> {
     ///
     /// Errors: `22023`, `42501`.
     pub(crate) fn check_identity(&self, env: &Environment<'_>, id: SettingId, name: &str) -> Result<()> {
+        if self.identity.definers > 0 {
+            let message = format!("cannot set parameter \"{}\" within security-definer function", id.name());
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
         if id == SettingId::Role && name == NO_ROLE {
             return Ok(());
         }

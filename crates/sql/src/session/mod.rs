@@ -41,6 +41,7 @@ mod calling;
 pub mod current;
 mod cursor;
 pub(crate) mod deferred;
+mod definer;
 pub mod extended;
 pub(crate) mod firing;
 pub mod held;
@@ -73,7 +74,7 @@ use crate::plan::cache::StatementCache;
 use crate::types::Oid;
 use crate::types::datetime::Zone;
 use allocator_api2::alloc::Allocator;
-use base::settings::{Effective, SettingId, SettingSet};
+use base::settings::{Effective, SettingId, SettingSet, Source};
 use base::{Error, Result, SessionId};
 use hashbrown::HashMap;
 use kernel::region::arena::FixedHasher;
@@ -350,7 +351,40 @@ impl<A: Allocator + Copy> Session<A> {
         if identity::is_identity(id) {
             self.check_identity(env, id, value.as_ref().text())?;
         }
-        self.settings.set_at_start(id, value.as_ref())?;
+        self.settings.set_at_start(id, value.as_ref(), Source::Client)?;
+        if identity::is_identity(id) {
+            self.identify(env);
+        }
+        Ok(())
+    }
+
+    /// Sets the settings that a session of its role begins with in the database; answers what is wrong with those that cannot be set.
+    pub fn set_stored(&mut self, env: &Environment<'_>) -> Vec<Error> {
+        let definitions = self.definitions(env, &self.work).unwrap_or_default();
+        let mut wrong = Vec::new();
+        for stored in definitions.settings_of(schema::DATABASE, self.identity.login) {
+            let source = if stored.role.is_none() { Source::Database } else { Source::User };
+            for (name, value) in &stored.values {
+                if let Err(error) = self.set_stored_one(env, name, value, source) {
+                    wrong.push(error);
+                }
+            }
+        }
+        wrong
+    }
+
+    fn set_stored_one(&mut self, env: &Environment<'_>, name: &str, value: &str, source: Source) -> Result<()> {
+        if settings::is_custom(name)? {
+            return self.settings.set_custom_at_start(name, value);
+        }
+        let id = base::settings::lookup(name)?;
+        // Whoever has stored it was allowed to.
+        base::settings::check_context(id, base::settings::Change::Session, true)?;
+        let value = self.parse_setting(env, id, value)?;
+        if identity::is_identity(id) {
+            self.check_identity(env, id, value.as_ref().text())?;
+        }
+        self.settings.set_at_start(id, value.as_ref(), source)?;
         if identity::is_identity(id) {
             self.identify(env);
         }

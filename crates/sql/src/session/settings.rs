@@ -34,6 +34,9 @@ pub struct Settings<A: Allocator + Copy> {
     /// Set by the client's startup message.
     started: SettingSet,
     start: ListVec<(SettingId, i64, Text<A>), A>,
+    /// Of those that were set at the start: those of the role, and of the database.
+    of_role: SettingSet,
+    of_database: SettingSet,
     undo: ListVec<Undo<A>, A>,
     customs: ListVec<Custom<A>, A>,
 }
@@ -102,6 +105,8 @@ impl<A: Allocator + Copy> Settings<A> {
             own: SettingSet::EMPTY,
             started: SettingSet::EMPTY,
             start: ListVec::new_in(memory),
+            of_role: SettingSet::EMPTY,
+            of_database: SettingSet::EMPTY,
             undo: ListVec::new_in(memory),
             customs: ListVec::new_in(memory),
         }
@@ -124,6 +129,7 @@ impl<A: Allocator + Copy> Settings<A> {
             copy.customs.push(Custom { name, value, start });
         }
         (copy.own, copy.started) = (self.own, self.started);
+        (copy.of_role, copy.of_database) = (self.of_role, self.of_database);
         Ok(copy)
     }
 
@@ -169,8 +175,15 @@ impl<A: Allocator + Copy> Settings<A> {
         Ok((value.number(), bytes_in(value.text().as_bytes(), self.memory)?))
     }
 
-    /// Sets a value from the startup message.
-    pub(crate) fn set_at_start(&mut self, id: SettingId, value: ValueRef<'_>) -> Result<()> {
+    /// Sets a value from the startup message, or one that the role's or the database's sessions begin with.
+    pub(crate) fn set_at_start(&mut self, id: SettingId, value: ValueRef<'_>, source: Source) -> Result<()> {
+        self.of_role.remove(id);
+        self.of_database.remove(id);
+        match source {
+            Source::User => self.of_role.insert(id),
+            Source::Database => self.of_database.insert(id),
+            _ => false,
+        };
         let (number, text) = self.parts(value)?;
         self.start.retain(|(other, ..)| *other != id);
         self.start.try_reserve(1).map_err(|_| Error::out_of_memory("a session's settings", 64))?;
@@ -262,6 +275,33 @@ impl<A: Allocator + Copy> Settings<A> {
         Ok(())
     }
 
+    /// A function returns that has set this with `SET LOCAL`, as the first change after `noted`: what was there before is there again,
+    /// unless the function has set something for good. Answers the settings that have another value now.
+    pub(crate) fn leave(&mut self, name: &str, noted: usize) -> Result<SettingSet> {
+        let what = match is_custom(name)? {
+            true => What::Custom(self.custom_at(name)?),
+            false => What::Setting(base::settings::lookup(name)?),
+        };
+        let mut changed = SettingSet::EMPTY;
+        let Some(first) = (noted..self.undo.len()).find(|&at| self.undo[at].what == what) else { return Ok(changed) };
+        if self.undo[first..].iter().any(|entry| entry.what == what && !entry.local) {
+            return Ok(changed);
+        }
+        let text = bytes_in(&self.undo[first].text, self.memory)?;
+        let before = Undo { text, ..self.undo[first] };
+        match what {
+            What::Setting(id) => self.note(id, true)?,
+            What::Custom(at) => {
+                let text = bytes_in(&self.customs[at].value, self.memory)?;
+                let size = size_of::<Undo<A>>();
+                self.undo.try_reserve(1).map_err(|_| Error::out_of_memory("a session's settings", size))?;
+                self.undo.push(Undo { what, was_own: true, was_started: false, number: 0, text, local: true });
+            }
+        }
+        self.restore(before, &mut changed);
+        Ok(changed)
+    }
+
     /// The settings that the session has values of its own for.
     pub(crate) fn own(&self) -> SettingSet {
         self.own
@@ -351,7 +391,7 @@ pub struct SettingsView<'v> {
 /// A session's own values, whatever its memory.
 trait OwnValues {
     fn value(&self, id: SettingId) -> Option<ValueRef<'_>>;
-    fn is_started(&self, id: SettingId) -> bool;
+    fn source(&self, id: SettingId) -> Source;
     fn custom(&self, name: &str) -> Option<&str>;
 }
 
@@ -360,8 +400,13 @@ impl<A: Allocator + Copy> OwnValues for Settings<A> {
         Settings::value(self, id)
     }
 
-    fn is_started(&self, id: SettingId) -> bool {
-        self.started.contains(id)
+    fn source(&self, id: SettingId) -> Source {
+        match () {
+            () if !self.started.contains(id) => Source::Session,
+            () if self.of_role.contains(id) => Source::User,
+            () if self.of_database.contains(id) => Source::Database,
+            () => Source::Client,
+        }
     }
 
     fn custom(&self, name: &str) -> Option<&str> {
@@ -414,8 +459,7 @@ impl<'v> SettingsView<'v> {
 
     /// The row of `pg_settings`.
     pub fn describe(&self, id: SettingId) -> Description {
-        let source = if self.own.is_started(id) { Source::Client } else { Source::Session };
-        let own = self.own.value(id).map(|value| (value, source));
+        let own = self.own.value(id).map(|value| (value, self.own.source(id)));
         match id {
             SettingId::TransactionIsolation | SettingId::TransactionReadOnly | SettingId::TransactionDeferrable => {
                 self.effective.describe(id, Some((self.value(id), Source::Override)))

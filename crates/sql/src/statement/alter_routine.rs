@@ -257,6 +257,10 @@ impl<A: Allocator + Copy> Session<A> {
             RoutineAction::Attributes(said) => {
                 routine.volatility = said.volatility.unwrap_or(routine.volatility);
                 routine.strict = said.strict.unwrap_or(routine.strict);
+                routine.definer = said.definer.unwrap_or(routine.definer);
+                for change in said.settings {
+                    self.change_values(env, &mut routine.settings, change)?;
+                }
                 routine.leakproof = said.leakproof.unwrap_or(routine.leakproof);
                 routine.parallel = said.parallel.unwrap_or(routine.parallel);
                 if said.rows.is_some() && !routine.set {

@@ -23,6 +23,7 @@ use crate::parser::ast::{self, ExprKind, Statement, Utility};
 use crate::plan::blob::{self, Constant};
 use crate::plan::{self, Plan};
 use crate::procedure::frame::Slot;
+use crate::procedure::kept::Readied;
 use crate::procedure::run::{Interpreter, Nesting, Notices};
 use crate::session::prepared::{PreparedCall, format_of};
 use crate::session::run::write_value;
@@ -410,8 +411,22 @@ impl<A: Allocator + Copy> Session<A> {
                 at = next;
             }
         }
+        let nesting = Nesting { atomic: nesting.atomic || !routine.is_plain(), ..nesting };
+        self.as_routine(env, routine, |session| session.run_body(env, routine, &readied, values, nesting, notices))
+    }
+
+    /// Runs a body with these values, and answers what comes out.
+    fn run_body(
+        &mut self,
+        env: &Environment<'_>,
+        routine: &RoutineDef,
+        readied: &Readied,
+        values: Vec<Constant>,
+        nesting: Nesting,
+        notices: Notices<'_>,
+    ) -> Result<Vec<Constant>> {
         let shown = routine.shown();
-        let mut interpreter = Interpreter::new(self, env, notices, &readied, &shown, nesting);
+        let mut interpreter = Interpreter::new(self, env, notices, readied, &shown, nesting);
         for (index, value) in values.into_iter().enumerate() {
             // The first variable is `found`.
             if let Some(Slot::Scalar(_, place)) = interpreter.frame.slots.get_mut(index + 1) {

@@ -9,6 +9,7 @@
 //!    have, since its own name may be found before that of a table that the query reads.
 
 use super::define::column;
+use crate::catalog::privilege::Guard;
 use crate::parser::ast::{CreateTable, SelectInto, TableSource};
 use crate::plan::Plan;
 use crate::row::COLUMNS_MAX;
@@ -87,6 +88,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut made = self.new_table(env, create, (schema, name), columns)?;
         if !source.with_data {
             self.define_tables(env, &mut [&mut made])?;
+            self.grant_defaults(env, Guard::relation(&made), schema)?;
             return Ok(Some(Tag::Words("CREATE TABLE AS")));
         }
         // Rule 1. Nobody knew the number before.
@@ -97,6 +99,7 @@ impl<A: Allocator + Copy> Session<A> {
         let rows = self.run_within(env, &format!("insert into {into} {}", &text[range.0..range.1]))?;
         name.clone_into(&mut made.name);
         self.define_tables(env, &mut [&mut made])?;
+        self.grant_defaults(env, Guard::relation(&made), schema)?;
         Ok(Some(Tag::Rows("SELECT", rows)))
     }
 }

@@ -49,12 +49,12 @@ struct Terms<'g, 'a> {
     grantees: Vec<Oid>,
 }
 
-fn invalid(message: String) -> Error {
+pub(super) fn invalid(message: String) -> Error {
     Error::statement(sqlstate::INVALID_GRANT_OPERATION, message)
 }
 
 /// The privilege of a name. Errors: `42601`.
-fn right_named(name: &str) -> Result<Rights> {
+pub(super) fn right_named(name: &str) -> Result<Rights> {
     let known = PRIVILEGES.iter().find(|known| known.2.eq_ignore_ascii_case(name)).map(|known| known.0);
     known
         .or((name == "temp").then_some(privilege::TEMPORARY))
@@ -62,7 +62,7 @@ fn right_named(name: &str) -> Result<Rights> {
 }
 
 /// The name of the first privilege of a set.
-fn name_of(rights: Rights) -> &'static str {
+pub(super) fn name_of(rights: Rights) -> &'static str {
     PRIVILEGES.iter().find(|known| rights & known.0 != 0).map_or("", |known| known.2)
 }
 

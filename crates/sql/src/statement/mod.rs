@@ -16,7 +16,8 @@
 //! | `view` | views, and which of them go with what they read |
 //! | `sequence` | sequences, and those of columns |
 //! | [`define`], [`constraint`] | what these have in common: definitions, and constraints |
-//! | `grant` | `GRANT` and `REVOKE` of privileges |
+//! | `grant`, `default_privileges` | `GRANT` and `REVOKE` of privileges, on what is there and on what is going to be made |
+//! | `stored_setting` | `ALTER ROLE … SET`, `ALTER DATABASE … SET` |
 //! | `owner` | `OWNER TO`, `REASSIGN OWNED` |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | `routine`, `alter_routine`, `call` | `CREATE FUNCTION`, `CREATE PROCEDURE`, their `ALTER` and `DROP`, `DO`; `CALL` |
@@ -38,6 +39,7 @@ mod comment;
 pub mod constraint;
 pub mod copy;
 mod create_as;
+mod default_privileges;
 pub mod define;
 pub mod explain;
 mod grant;
@@ -53,6 +55,7 @@ mod role;
 mod routine;
 mod sequence;
 pub mod setting;
+mod stored_setting;
 pub mod table;
 pub(crate) mod temporary;
 pub mod transaction;
@@ -149,6 +152,8 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Analyze { verbose, paths } => self.analyze(env, *verbose, paths, out),
             Utility::Checkpoint => self.checkpoint(env),
             Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),
+            Utility::StoredSetting(statement) => self.store_setting(env, statement),
+            Utility::AlterDefaults(alter) => self.alter_defaults(env, alter),
             Utility::Role(statement) => self.role_statement(env, statement, out),
             Utility::CreateRoutine(create) => self.create_routine(env, create),
             Utility::AlterRoutine(alter) => self.alter_routine(env, alter),

@@ -7,6 +7,7 @@
 use super::constraint::Draft;
 use super::define::Change;
 use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image};
+use crate::catalog::default_acl::Made;
 use crate::catalog::definition::TableDef;
 use crate::catalog::grant::Ledger;
 use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, change_owner};
@@ -314,6 +315,7 @@ impl<A: Allocator + Copy> Session<A> {
                     return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
                 }
                 self.revoke_all(env, &definitions, &roles)?;
+                self.drop_defaults_of(env, &definitions, &roles)?;
                 self.drop_owned(env, &definitions, &roles, *cascade, out)?;
                 Ok(Some(Tag::Words("DROP OWNED")))
             }
@@ -472,6 +474,22 @@ impl<A: Allocator + Copy> Session<A> {
                     found.push((table.oid, column + 1, what));
                 }
             }
+        }
+        for (oid, known) in definitions.default_acls().filter(|(_, known)| known.mentions(role)) {
+            let what = match known.made {
+                Made::Relations => "relations",
+                Made::Sequences => "sequences",
+                Made::Routines => "functions",
+                Made::Schemas => "schemas",
+            };
+            let whose = definitions.role_name(known.role);
+            let place = match catalog.schema_name(known.schema) {
+                Some(schema) => format!(" in schema {schema}"),
+                None => String::new(),
+            };
+            let is = if known.role == role { "owner of" } else { "privileges for" };
+            let text = format!("{is} default privileges on new {what} belonging to role {whose}{place}");
+            found.push((oid, 0, text));
         }
         found.sort();
         Ok(found.into_iter().map(|(.., text)| text).collect())

@@ -169,7 +169,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::RESERVED_NAME, message)
                 .detail("The prefix \"pg_\" is reserved for system schemas."));
         }
-        if schema::BUILTIN.iter().any(|known| known.0 == oid) {
+        if oid != schema::PUBLIC && schema::BUILTIN.iter().any(|known| known.0 == oid) {
             return Err(Error::unsupported("the schemas that are there from the beginning keep their names")
                 .hint("Make a schema of the new name, and move the tables with ALTER TABLE ... SET SCHEMA."));
         }

@@ -153,6 +153,10 @@ impl<A: Allocator + Copy> Session<A> {
             .iter()
             .map(|(oid, role)| Change { class: ObjectClass::Role, oid: *oid, image: role.as_ref().map(role_image) })
             .collect();
+        let gone = |role: Oid| draft.changed.get(&role).is_some_and(Option::is_none);
+        let settings = draft.definitions.stored_settings().filter(|(_, known)| gone(known.role));
+        let settings = settings.map(|(oid, _)| Change { class: ObjectClass::StoredSettings, oid, image: None });
+        let changes: Vec<Change> = changes.into_iter().chain(settings).collect();
         if !changes.is_empty() {
             self.define(env, &changes)?;
         }

@@ -9,6 +9,7 @@
 use super::define::Change;
 use super::owner::not_owner;
 use crate::catalog::codec::{ObjectClass, routine_image};
+use crate::catalog::privilege::Guard;
 use crate::catalog::routine::{ParameterDef, RoutineDef};
 use crate::parser::ast::{CreateRoutine, DoBlock, Returns, RoutineBody, RoutineKind};
 use crate::plan::blob::Constant;
@@ -114,9 +115,16 @@ impl<A: Allocator + Copy> Session<A> {
             parallel: said.parallel.unwrap_or(b'u'),
             costs: [(said.cost.unwrap_or(100.0) as f32).to_bits(), (rows as f32).to_bits()],
             body,
+            definer: said.definer.unwrap_or(false),
+            settings: Vec::new(),
         };
+        for change in said.settings {
+            self.change_values(env, &mut routine.settings, change)?;
+        }
         // A body that is no program is refused now.
-        self.check_body(env, &routine)?;
+        self.as_routine(env, &RoutineDef { definer: false, ..routine.clone() }, |session| {
+            session.check_body(env, &routine)
+        })?;
         let known = {
             let definitions = self.definitions(env, &self.work)?;
             let same = |known: &&Arc<RoutineDef>| {
@@ -125,6 +133,7 @@ impl<A: Allocator + Copy> Session<A> {
             };
             definitions.routines().find(same).cloned()
         };
+        let is_new = known.is_none();
         routine.oid = match known {
             Some(known) if !create.replace => {
                 let message = format!("function \"{}\" already exists with same argument types", known.name);
@@ -142,6 +151,9 @@ impl<A: Allocator + Copy> Session<A> {
         };
         let (oid, image) = (routine.oid, Some(routine_image(&routine)));
         self.define(env, &[Change { class: ObjectClass::Routine, oid, image }])?;
+        if is_new {
+            self.grant_defaults(env, Guard::routine(&routine), schema)?;
+        }
         Ok(Some(Tag::Words(if is_function { "CREATE FUNCTION" } else { "CREATE PROCEDURE" })))
     }
 

@@ -11,6 +11,7 @@ use super::owner::Needs;
 use crate::catalog::definition::{
     ColumnDef, Identity, OnCommit, Persistence, RelationKind, Rows, SequenceDef, SequenceOwner, TableDef,
 };
+use crate::catalog::privilege::Guard;
 use crate::catalog::{Catalog, split};
 use crate::catalog::{privilege, schema};
 use crate::lexer::{Lexer, Token, TokenKind, literal};
@@ -254,6 +255,7 @@ impl<A: Allocator + Copy> Session<A> {
         rules.owner = self.new_owner(env, options, (schema, self.role()), None)?;
         let mut made = self.new_sequence(env, (schema, name), rules, restart)?;
         self.define_tables(env, &mut [&mut made])?;
+        self.grant_defaults(env, Guard::relation(&made), schema)?;
         Ok(TAG)
     }
 
@@ -555,6 +557,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut made =
             self.new_sequence(env, (schema, &name), SequenceDef { owner: Some(owner), ..new.rules }, new.restart)?;
         made.owner = table.owner;
+        self.grant_defaults(env, Guard::relation(&made), schema)?;
         names.push(name);
         let column = &mut table.columns[column];
         column.default = Some(next_value(made.oid));

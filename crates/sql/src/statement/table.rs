@@ -10,6 +10,7 @@ use crate::catalog::definition::{
     ColumnDef, ConstraintDef, ConstraintKind, OnCommit, Persistence, PiecesDef, RelationKind, Rows, TableDef,
 };
 use crate::catalog::privilege;
+use crate::catalog::privilege::{Guard, Securable};
 use crate::catalog::schema::SchemaDef;
 use crate::catalog::trigger::BEFORE;
 use crate::catalog::{schema, split};
@@ -107,6 +108,7 @@ impl<A: Allocator + Copy> Session<A> {
             self.add_constraint(env, &mut draft, constraint)?;
         }
         self.finish_draft(env, &mut draft)?;
+        self.grant_defaults(env, Guard::relation(&draft.table), schema)?;
         Ok(TAG)
     }
 
@@ -508,6 +510,7 @@ impl<A: Allocator + Copy> Session<A> {
         let made = SchemaDef { name: name.to_owned(), owner };
         let oid = self.new_oid(env)?;
         self.define(env, &[Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&made)) }])?;
+        self.grant_defaults(env, Guard { kind: Securable::Schema, oid, owner }, Oid::NONE)?;
         Ok(TAG)
     }
 
@@ -532,7 +535,8 @@ impl<A: Allocator + Copy> Session<A> {
                 out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
                 continue;
             };
-            if schema::BUILTIN.iter().any(|known| known.0 == oid) || schema::is_temporary(oid) {
+            let is_fixed = oid != schema::PUBLIC && schema::BUILTIN.iter().any(|known| known.0 == oid);
+            if is_fixed || schema::is_temporary(oid) {
                 self.must_own_schema(env, oid, name)?;
                 let message = format!("cannot drop schema {name} because it is required by the database system");
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
@@ -591,11 +595,16 @@ impl<A: Allocator + Copy> Session<A> {
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
             self.drop_all(env, &tables, true, out)?;
         }
-        let gone = [ObjectClass::Schema, ObjectClass::Comment, ObjectClass::Privileges].map(|class| Change {
-            class,
-            oid,
-            image: None,
-        });
+        let classes = [ObjectClass::Schema, ObjectClass::Comment, ObjectClass::Privileges];
+        let mut gone: Vec<Change> = classes.into_iter().map(|class| Change { class, oid, image: None }).collect();
+        if oid == schema::PUBLIC {
+            // Without a row it would be there again.
+            let none = SchemaDef { name: String::new(), owner: schema::BOOTSTRAP_ROLE };
+            gone[0].image = Some(schema_image(&none));
+        }
+        let definitions = self.definitions(env, &self.work)?;
+        let lists = definitions.default_acls().filter(|(_, known)| known.schema == oid);
+        gone.extend(lists.map(|(oid, _)| Change { class: ObjectClass::DefaultPrivileges, oid, image: None }));
         self.define(env, &gone)?;
         Ok(())
     }

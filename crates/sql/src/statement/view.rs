@@ -13,6 +13,7 @@ use super::define::{Change, check_own, is_taken, shown, taken};
 use super::owner::Needs;
 use crate::bind::{self, Setting};
 use crate::catalog::definition::{OnCommit, Persistence, RelationKind, Rows, TableDef};
+use crate::catalog::privilege::Guard;
 use crate::catalog::view::ViewDef;
 use crate::catalog::{Catalog, split};
 use crate::parser::ast::{CheckOption, CreateView, Path, Statement, StorageOption};
@@ -108,6 +109,7 @@ impl<A: Allocator + Copy> Session<A> {
             check_replaces(old, &columns)?;
         }
         let view = ViewDef { pieces: recorded.pieces, fixed: recorded.fixed, check };
+        let is_new = old.is_none();
         let mut made = match old {
             Some(old) => TableDef { view: Some(view), columns, options, ..TableDef::clone(&old) },
             None => {
@@ -143,6 +145,9 @@ impl<A: Allocator + Copy> Session<A> {
             }
         };
         self.define_tables(env, &mut [&mut made])?;
+        if is_new {
+            self.grant_defaults(env, Guard::relation(&made), schema)?;
+        }
         if check.is_some() {
             self.check_updatable(env, &made)?;
         }

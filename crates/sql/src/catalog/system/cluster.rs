@@ -146,6 +146,30 @@ pub(super) fn memberships(context: &ViewContext<'_>, rows: &mut RowSink) -> Resu
     Ok(())
 }
 
+/// `pg_db_role_setting`
+pub(super) fn stored_settings(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for (_, known) in context.catalog.definitions.stored_settings() {
+        let values = shown_settings(&known.values);
+        rows.row().oid(known.database).oid(known.role).maybe_texts(Some(&values)).end();
+    }
+    Ok(())
+}
+
+/// Settings as catalogs show them: `name=value`.
+pub(super) fn shown_settings(values: &[(String, String)]) -> Vec<String> {
+    values.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+/// `pg_default_acl`
+pub(super) fn default_privileges(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let definitions = &context.catalog.definitions;
+    for (oid, known) in definitions.default_acls() {
+        let items = definitions.shown_items(&known.items);
+        rows.row().oid(oid).oid(known.role).oid(known.schema).char(known.made as u8).maybe_texts(Some(&items)).end();
+    }
+    Ok(())
+}
+
 /// `pg_timezone_names`: what is so at this moment.
 pub(super) fn time_zones(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let now = kernel::clock::wall_us();

@@ -105,6 +105,8 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_collation" => Box::new(objects::collations),
         "pg_database" => Box::new(cluster::databases),
         "pg_tablespace" => Box::new(cluster::tablespaces),
+        "pg_db_role_setting" => Box::new(cluster::stored_settings),
+        "pg_default_acl" => Box::new(cluster::default_privileges),
         "pg_authid" => Box::new(cluster::authids),
         "pg_roles" => Box::new(cluster::roles),
         "pg_user" => Box::new(cluster::users),

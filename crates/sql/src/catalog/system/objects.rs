@@ -199,7 +199,7 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         .oid(Oid::NONE)
         .int(0)
         .char(known.kind)
-        .bool(false)
+        .bool(known.definer)
         .bool(known.leakproof)
         .bool(known.strict)
         .bool(known.set)
@@ -212,7 +212,9 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
     let row = if has_outputs { row.array(&types).array(&modes) } else { row.nulls(2) };
     let row = if has_names { row.array(&names) } else { row.null() };
     let row = if defaults.is_empty() { row.null() } else { row.text(&defaults.join(", ")) };
-    row.null().text(&known.body).nulls(3).maybe_texts(acl.as_deref()).end();
+    let settings = super::cluster::shown_settings(&known.settings);
+    let settings = (!settings.is_empty()).then_some(settings.as_slice());
+    row.null().text(&known.body).nulls(2).maybe_texts(settings).maybe_texts(acl.as_deref()).end();
 }
 
 /// `pg_aggregate`

@@ -431,7 +431,7 @@ pub(super) fn initial_privileges(context: &ViewContext<'_>, rows: &mut RowSink) 
     for def in context.catalog.tables()?.iter().filter(|def| def.oid.0 < FIRST_USER_OID) {
         one(CLASSES.0, Guard::relation(def));
     }
-    BUILTIN.iter().for_each(|(oid, _)| one(CLASSES.1, definitions.schema_guard(*oid)));
+    definitions.builtin_schemas().for_each(|(oid, _)| one(CLASSES.1, definitions.schema_guard(oid)));
     Ok(())
 }
 

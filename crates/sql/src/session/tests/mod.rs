@@ -394,7 +394,7 @@ fn a_portal_goes_on_where_it_stopped() {
     assert_eq!(client.execute("p", 2), "3|x3\n4|x4\n-- suspended\n");
     assert_eq!(client.execute("p", 2), "5|x5\n-- SELECT 1\n");
     assert_eq!(client.execute("p", 2), "-- SELECT 0\n");
-    client.step(|session, env, _| session.sync(env));
+    client.step(|session, env, out| session.sync(env, out));
     client.step(|session, env, out| session.simple_query(env, "commit", out));
     assert_eq!(client.execute("p", 0), "ERROR 34000 portal \"p\" does not exist\n");
     assert_eq!(client.session.plans.count(), 0, "a simple query forgets the unnamed statement, too");
@@ -414,7 +414,7 @@ fn an_execute_of_sql_does_not_end_the_transaction_before_sync() {
     assert_eq!(client.execute("", 0), "7\n-- SELECT 1\n");
     // The portal would be gone with its transaction.
     assert_eq!(client.execute("p", 1), "2\n-- suspended\n");
-    client.step(|session, env, _| session.sync(env));
+    client.step(|session, env, out| session.sync(env, out));
     assert_eq!(client.execute("p", 1), "ERROR 34000 portal \"p\" does not exist\n");
 }
 
