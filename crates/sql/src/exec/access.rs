@@ -26,7 +26,8 @@ pub struct Tables<'t> {
     pub pairs: &'t mut dyn CommandPairs,
     /// How long to wait for a lock (`lock_timeout`); zero is for ever.
     pub lock_timeout_ns: Nanos,
-    /// The number that what is done at the statement's end has: above that of anything that functions have done in between.
+    /// The number that what is done next at the statement's end has: above that of anything that functions, or changes along foreign
+    /// keys, have done before.
     pub later: u32,
 }
 

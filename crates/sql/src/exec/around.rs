@@ -102,6 +102,8 @@ pub struct Around<'r> {
     pub read_only: bool,
     /// True if a function has taken a lock that the transaction's end gives up.
     pub locks: Cell<bool>,
+    /// The last number that rows were changed with at the statement's end, if it has used more than one there.
+    pub later: Cell<u32>,
     /// Calls of `set_config` and `pg_notify`, and checks that wait.
     pub requests: RefCell<Vec<Request>>,
     /// What the session has prepared and opened.

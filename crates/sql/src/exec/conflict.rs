@@ -62,7 +62,7 @@ impl Exec<'_> {
             }
             let tid = self.put_row(&target, &state.new)?;
             let Some(duplicate) = self.enter_row(&target, &state.new, tid)? else {
-                self.references_of_new(&target, u32::MAX, &state.new, |_| true)?;
+                self.references_of_new(&target, (tid, u32::MAX), &state.new, |_| true)?;
                 self.check_views(state.record.view_checks, &target, &state.new)?;
                 self.inserted(state)?;
                 return Ok(true);
@@ -246,11 +246,12 @@ impl Exec<'_> {
         let mut writer = Writer { snapshot, isolation, pairs: &mut *tables.pairs, deadline };
         let outcome = target.heap.update(&mut writer, tid, &self.row_bytes, changes)?;
         self.row_is_in(pieces, matches!(outcome, Outcome::Done { .. }))?;
-        match outcome {
+        let tid = match outcome {
             Outcome::Done { tid, hot } => {
                 if !hot && let Some(duplicate) = self.enter_row(&target, &new, tid)? {
                     return Err(self.duplicate_key(&target, duplicate.index, &new));
                 }
+                tid
             }
             // It is locked.
             Outcome::Own(command) => {
@@ -258,8 +259,8 @@ impl Exec<'_> {
                 return Ok(Settled::Again);
             }
             Outcome::Changed { .. } | Outcome::Gone | Outcome::Busy => return Ok(Settled::Again),
-        }
-        self.after_update(&target, conflict.assigned, &new, changed, |_, column| old[usize::from(column)])?;
+        };
+        self.after_update(&target, (tid, conflict.assigned), &new, changed, |_, column| old[usize::from(column)])?;
         self.check_views(state.record.view_checks, &target, &new)?;
         if let Some(fires) = &state.fires
             && self.hears_rows(&target, UPDATE, fires)

@@ -137,9 +137,9 @@ impl Exec<'_> {
         if state.record.conflict != 0 {
             return self.insert_or_else(state);
         }
-        self.insert_row(&target, &state.new)?;
+        let tid = self.insert_row(&target, &state.new)?;
         self.check_views(state.record.view_checks, &target, &state.new)?;
-        self.references_of_new(&target, u32::MAX, &state.new, |_| true)?;
+        self.references_of_new(&target, (tid, u32::MAX), &state.new, |_| true)?;
         self.inserted(state)?;
         Ok(true)
     }
@@ -234,9 +234,9 @@ impl Exec<'_> {
             self.check_conditions(state.record.checks, &target, &state.new)?;
             let changes = target.changes(state.record.assigned, |column| self.has_changed(state, column));
             match self.update_row(&target, tid, &state.new, changes)? {
-                Outcome::Done { .. } => {
+                Outcome::Done { tid, .. } => {
                     let changed = |exec: &Self, column| exec.has_changed(state, column);
-                    self.after_update(&target, state.record.assigned, &state.new, changed, |exec, column| {
+                    self.after_update(&target, (tid, state.record.assigned), &state.new, changed, |exec, column| {
                         exec.old_value(state, column)
                     })?;
                     self.check_views(state.record.view_checks, &target, &state.new)?;

@@ -12,8 +12,9 @@
 //!    is there for the one transaction cannot go before it ends: whoever deletes it waits for the key-share lock, and finds
 //!    the row that refers with a snapshot that is taken after that.
 //! 2. Null refers to nothing. With `MATCH FULL` all columns are null then; with `MATCH SIMPLE`, which is what is meant without a word, one is enough.
-//! 3. Rows that are changed along are changed with the number behind the statement's, since they may be rows that it has made. The
-//!    checks that follow from that are in the same list.
+//! 3. Rows that are changed along are changed with numbers behind the statement's, since they may be rows that it has made; for each key
+//!    that is gone with the next one, since what follows must find them: rows that refer to them, and other columns of theirs that refer
+//!    to the same row. The checks that follow from that are in the same list.
 
 use super::Exec;
 use super::access::Tables;
@@ -21,14 +22,14 @@ use super::deferred::Check;
 use super::lookup::{Keyed, key_values, places};
 use super::stored::no_tables;
 use super::target::{Target, index_columns};
-use super::trigger::{Captured, Changed, Fires, has};
+use super::trigger::{Captured, Changed, Fires, changed_by_trigger, has};
 use super::value::Value;
 use crate::catalog::trigger::{BEFORE, DELETE, ROW, UPDATE};
 use crate::large;
 use crate::plan::blob::{At, put_value};
 use crate::plan::record::ReferenceRecord;
 use crate::row;
-use crate::types::{Datum, Kind};
+use crate::types::{Arena, Datum, Kind, Oid, Type, cast};
 use base::{Error, Object, RelId, Result, sqlstate};
 use std::rc::Rc;
 use storage::Snapshot;
@@ -37,8 +38,8 @@ use storage::page::Tid;
 
 /// What is left to be checked at a statement's end.
 pub(super) enum Pending {
-    /// A row refers to another one.
-    Refers { table: At, reference: At, key: Vec<u8> },
+    /// A row refers to another one, unless it has been changed again by then.
+    Refers { table: At, reference: At, tid: Tid, key: Vec<u8> },
     /// A row that others may refer to is gone, or has another key now.
     Gone { table: At, reference: At, key: Vec<u8>, new: Option<Vec<u8>> },
     /// A key may be in an index twice.
@@ -76,7 +77,7 @@ impl<'e> Exec<'e> {
     pub(super) fn references_of_new(
         &mut self,
         target: &Target,
-        assigned: u32,
+        (tid, assigned): (Tid, u32),
         values: &[Value],
         changed: impl Fn(u16) -> bool,
     ) -> Result<()> {
@@ -113,7 +114,7 @@ impl<'e> Exec<'e> {
             }
             // Rows that it may refer to are those of this table, or of statements in `WITH` that come later.
             if reference.other == target.record.oid || self.has_modifying_commons() {
-                self.pending.push_back(Pending::Refers { table: target.at, reference: At(at), key });
+                self.pending.push_back(Pending::Refers { table: target.at, reference: At(at), tid, key });
             } else {
                 self.check_refers(target, &reference, &key)?;
             }
@@ -125,7 +126,7 @@ impl<'e> Exec<'e> {
     pub(super) fn after_update(
         &mut self,
         target: &Target,
-        assigned: u32,
+        (tid, assigned): (Tid, u32),
         values: &[Value],
         changed: impl Fn(&Self, u16) -> bool,
         old: impl Fn(&Self, u16) -> Value,
@@ -151,7 +152,7 @@ impl<'e> Exec<'e> {
                 self.pending.push_back(Pending::Gone { table: target.at, reference: At(at), key, new: Some(new) });
             }
         }
-        self.references_of_new(target, assigned, values, has_changed)
+        self.references_of_new(target, (tid, assigned), values, has_changed)
     }
 
     /// A row is gone: nobody may refer to it at the statement's end.
@@ -258,10 +259,12 @@ impl<'e> Exec<'e> {
         while let Some(pending) = self.pending.pop_front() {
             self.breath()?;
             match pending {
-                Pending::Refers { table, reference, key } => {
+                Pending::Refers { table, reference, tid, key } => {
                     let target = self.target(table)?;
                     let reference = ReferenceRecord::read(self.plan.bytes, reference);
-                    self.check_refers(&target, &reference, &key)?;
+                    if self.is_newest(&target, tid)? {
+                        self.check_refers(&target, &reference, &key)?;
+                    }
                 }
                 Pending::Gone { table, reference, key, new } => {
                     let target = self.target(table)?;
@@ -278,6 +281,15 @@ impl<'e> Exec<'e> {
             }
         }
         Ok(())
+    }
+
+    /// Is the version that the statement has made still the row? Another key may have changed it along meanwhile, or a function have
+    /// deleted it: what it refers to is then not asked for.
+    fn is_newest(&self, target: &Target, tid: Tid) -> Result<bool> {
+        let Some(tables) = &self.tables else { return Err(no_tables()) };
+        let snapshot = tables.after();
+        let reader = Reader { snapshot: &snapshot, pairs: tables.pairs.pairs() };
+        Ok(target.heap.fetch_version(&reader, tid, |_| ())?.is_some())
     }
 
     /// A row is gone, or has another key: what about those that refer to it?
@@ -301,6 +313,11 @@ impl<'e> Exec<'e> {
         match action {
             CASCADE | SET_NULL | SET_DEFAULT => {
                 let new = new.map(|new| key_values(&kinds, new)).transpose()?;
+                let arena = Arena::new();
+                let new = match new {
+                    Some(new) if action == CASCADE => Some(self.of_other(reference, new, &arena)?),
+                    _ => None,
+                };
                 let along = match (action, new.as_deref()) {
                     (SET_NULL, _) => Along::Null,
                     (SET_DEFAULT, _) => Along::Default,
@@ -327,6 +344,25 @@ impl<'e> Exec<'e> {
         let error = Error::statement(sqlstate::FOREIGN_KEY_VIOLATION, message).detail(detail);
         let error = self.of_relation(error, reference.other, reference.other_name);
         Err(error.about(Object::Constraint, bytes.text(At(reference.name))))
+    }
+
+    /// The new values of a key as those of the columns that refer to it, as an assignment makes them.
+    ///
+    /// Errors: a value that the column cannot have.
+    fn of_other<'d>(&self, reference: &ReferenceRecord, key: Vec<Datum<'d>>, arena: &'d Arena) -> Result<Vec<Datum<'d>>>
+    where
+        Self: 'd,
+    {
+        let types = self.plan.bytes.list(At(reference.types));
+        let mut ctx = self.around.context(arena);
+        let values = key.into_iter().zip(types.groups::<3>());
+        values
+            .map(|(value, [own, other, typmod])| {
+                let (own, other) = (Oid(own), Type { oid: Oid(other), typmod: typmod as i32 });
+                let method = cast::find(own, other.oid, cast::Context::Assignment).unwrap_or(cast::Method::Text);
+                cast::apply(method, own, other, false, value, &mut ctx)
+            })
+            .collect()
     }
 
     /// Is there a row in the table with a key that one of its rows had?
@@ -371,7 +407,13 @@ impl<'e> Exec<'e> {
         };
         let columns: Vec<u16> = columns.iter().map(|column| column as u16).collect();
         let event = if matches!(along, Along::Delete) { DELETE } else { UPDATE };
-        self.along(&target, event, &columns, |exec, fires| exec.each_along(&target, rows, &columns, along, fires))
+        let done =
+            self.along(&target, event, &columns, |exec, fires| exec.each_along(&target, rows, &columns, along, fires));
+        if let Some(tables) = &mut self.tables {
+            tables.later += 1;
+            self.around.later.set(tables.later);
+        }
+        done
     }
 
     fn each_along(
@@ -463,6 +505,7 @@ impl<'e> Exec<'e> {
                     return Ok(());
                 }
                 Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
+                Outcome::Own(command) if command != snapshot.command => return Err(changed_by_trigger(DELETE)),
                 Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(()),
             }
         }
@@ -527,10 +570,10 @@ impl<'e> Exec<'e> {
                     if !hot && let Some(duplicate) = self.enter_row(target, &new, tid)? {
                         return Err(self.duplicate_key(target, duplicate.index, &new));
                     }
-                    self.after_update(target, assigned, &new, changed, |_, column| old[usize::from(column)])?;
+                    self.after_update(target, (tid, assigned), &new, changed, |_, column| old[usize::from(column)])?;
                     // A default that is what was there refers to the row that goes.
                     let is_set = |column| anew && values.iter().any(|(set, _)| *set == column);
-                    self.references_of_new(target, if anew { assigned } else { 0 }, &new, is_set)?;
+                    self.references_of_new(target, (tid, if anew { assigned } else { 0 }), &new, is_set)?;
                     if let Some(fires) = fires.filter(|fires| self.hears_rows(target, UPDATE, fires)) {
                         let (old, new) = (Some(self.constants(&old)), Some(self.constants(&new)));
                         self.note_row(target, UPDATE, fires, old, new)?;
@@ -538,6 +581,7 @@ impl<'e> Exec<'e> {
                     return Ok(());
                 }
                 Outcome::Changed { tid: newest, row: bytes } => (tid, row) = (newest, bytes),
+                Outcome::Own(command) if command != snapshot.command => return Err(changed_by_trigger(UPDATE)),
                 Outcome::Gone | Outcome::Own(_) | Outcome::Busy => return Ok(()),
             }
         }

@@ -315,10 +315,10 @@ impl Exec<'_> {
     }
 
     /// Puts a row into a table and all its indexes.
-    pub(super) fn insert_row(&mut self, target: &Target, values: &[Value]) -> Result<()> {
+    pub(super) fn insert_row(&mut self, target: &Target, values: &[Value]) -> Result<Tid> {
         let tid = self.put_row(target, values)?;
         match self.enter_row(target, values, tid)? {
-            None => Ok(()),
+            None => Ok(tid),
             Some(duplicate) => Err(self.duplicate_key(target, duplicate.index, values)),
         }
     }

@@ -135,7 +135,7 @@ fn no_caller() -> Error {
 
 /// A trigger has changed the row that it was fired for.
 #[cold]
-fn changed_by_trigger(event: u16) -> Error {
+pub(super) fn changed_by_trigger(event: u16) -> Error {
     let what = if event == DELETE { "deleted" } else { "updated" };
     let message = format!("tuple to be {what} was already modified by an operation triggered by the current command");
     Error::statement(sqlstate::TRIGGERED_DATA_CHANGE_VIOLATION, message)

@@ -741,6 +741,8 @@ parts! {
         constraint,
         /// Whether its check may wait: a number of [`crate::catalog::definition::Deferral`].
         deferral,
+        /// Of a key that is referred to: for each of its columns its type, that of the other table's column, and that one's modifier.
+        types,
     }
     /// A `CHECK` constraint.
     CheckRecord {

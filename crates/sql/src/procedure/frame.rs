@@ -13,7 +13,7 @@ use crate::plan::blob::Constant;
 use crate::session::current::Stamp;
 use crate::session::{Environment, Session};
 use crate::types::cast::{self, Context, Method};
-use crate::types::{Arena, Datum, EvalCtx, Oid, Type};
+use crate::types::{Arena, Datum, EvalCtx, Oid, Type, io, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
@@ -235,6 +235,15 @@ impl<A: Allocator + Copy> Session<A> {
             expressions: None,
         };
         cast::apply(method, from.oid, to, false, value.datum(), &mut ctx).map(Constant::of)
+    }
+
+    /// A value as a client would see it.
+    pub(crate) fn printed(&self, env: &Environment<'_>, value: &Constant, ty: Type) -> Result<String> {
+        let styles = self.styles(env)?;
+        let arena = Arena::new();
+        let style = styles.style(self.transaction.started_at());
+        let text = io::output_text(table::kind(ty.oid), value.datum(), &style, &arena)?;
+        Ok(String::from_utf8_lossy(text).into_owned())
     }
 }
 

@@ -155,11 +155,11 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         Ok(matches!(self.value_as(piece, Oid::BOOL)?, Constant::Bool(true)))
     }
 
-    /// The value of an expression as text; none for null.
+    /// The value of an expression as a client would see it, which is not what a cast to text makes of it; none for null.
     pub(crate) fn text(&mut self, piece: &Piece) -> Result<Option<String>> {
-        match self.value_as(piece, Oid::TEXT)? {
-            Constant::Bytes(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            _ => Ok(None),
+        match self.value(piece)? {
+            (_, Constant::Null) => Ok(None),
+            (ty, value) => self.session.printed(self.env, &value, ty).map(Some),
         }
     }
 

@@ -153,7 +153,7 @@ impl<A: Allocator + Copy> Session<A> {
         let done = done?;
         caught_up?;
         let mut work = self.take_work();
-        self.close_tables(env, &mut work, reading.snapshot, plan.has(flags::WRITES));
+        self.close_tables(env, &mut work, reading.snapshot, plan.has(flags::WRITES), done.later);
         self.work = work;
         Ok(done)
     }
@@ -201,6 +201,7 @@ impl<A: Allocator + Copy> Session<A> {
             shared: env.database.shared.as_ref(),
             read_only: transaction.shown_read_only(&view),
             locks: Cell::new(false),
+            later: Cell::new(0),
             requests: RefCell::new(Vec::new()),
             held: &calls,
             chosen,
@@ -218,6 +219,7 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Executed {
             value: value?,
             random: around.random.get(),
+            later: around.later.get(),
             requests: around.requests.take(),
             warnings: around.warnings.take(),
         })

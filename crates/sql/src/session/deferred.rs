@@ -202,7 +202,7 @@ impl<A: Allocator + Copy> Session<A> {
             let reading = self.reading(env, &mut work);
             let checked = reading.and_then(|reading| {
                 let checked = self.check_noted(env, &definitions, &noted, &mut reading.tables(&mut work.pairs));
-                self.close_tables(env, &mut work, reading.snapshot, true);
+                self.close_tables(env, &mut work, reading.snapshot, true, 0);
                 checked
             });
             self.work = work;

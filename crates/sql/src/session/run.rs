@@ -57,6 +57,8 @@ pub(crate) enum Ended {
 pub(crate) struct Executed<T> {
     pub(crate) value: T,
     pub(crate) random: u64,
+    /// See [`Around::later`].
+    pub(crate) later: u32,
     pub(crate) requests: Vec<Request>,
     pub(crate) warnings: Vec<Error>,
 }
@@ -564,11 +566,12 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let value = value?;
         if let Some(snapshot) = snapshot {
-            self.close_tables(env, work, snapshot, plan.has(flags::WRITES));
+            self.close_tables(env, work, snapshot, plan.has(flags::WRITES), around.later.get());
         }
         Ok(Executed {
             value,
             random: around.random.get(),
+            later: around.later.get(),
             requests: around.requests.into_inner(),
             warnings: around.warnings.into_inner(),
         })
@@ -603,6 +606,7 @@ impl<A: Allocator + Copy> Session<A> {
             shared: env.database.shared.as_ref(),
             read_only: self.transaction.shown_read_only(settings),
             locks: Cell::new(false),
+            later: Cell::new(0),
             requests: RefCell::new(Vec::new()),
             held: self,
             chosen: self.deferred.chosen(),

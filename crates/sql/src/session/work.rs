@@ -213,12 +213,20 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Reading { relations, snapshot, isolation, lock_timeout_ns })
     }
 
-    /// The command is over: its snapshot goes, unless the transaction keeps it, and the next one sees what it did.
-    pub(crate) fn close_tables(&self, env: &Environment<'_>, work: &mut Work<A>, snapshot: Snapshot, wrote: bool) {
+    /// The command is over: its snapshot goes, unless the transaction keeps it, and the next one sees what it did. `later` is the last
+    /// number that it has used at its end, if it has used more than one there.
+    pub(crate) fn close_tables(
+        &self,
+        env: &Environment<'_>,
+        work: &mut Work<A>,
+        snapshot: Snapshot,
+        wrote: bool,
+        later: u32,
+    ) {
         self.let_snapshot_go(env, work, snapshot);
         if wrote {
             // Two: what a statement does at its end has a number of its own.
-            work.command += 2;
+            work.command = (work.command + 2).max(later + 1);
         }
     }
 

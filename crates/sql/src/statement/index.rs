@@ -384,7 +384,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
         });
         drop(exec);
-        self.close_tables(env, work, snapshot, false);
+        self.close_tables(env, work, snapshot, false, 0);
         pushed?;
         self.finish_index(env, table, index, sorter)
     }

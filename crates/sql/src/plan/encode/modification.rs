@@ -317,6 +317,14 @@ impl Encoder<'_> {
             }
             if changes_along(key.on_delete) || changes_along(key.on_update) {
                 record.table = self.table(&other, others)?.0;
+                let pairs = key.referenced.iter().zip(&key.columns);
+                let types: Vec<u32> = pairs
+                    .flat_map(|(&own, &column)| {
+                        let (own, column) = (table.columns[usize::from(own)].ty, other.columns[usize::from(column)].ty);
+                        [own.oid.0, column.oid.0, column.typmod as u32]
+                    })
+                    .collect();
+                record.types = self.plan.list(&types).0;
             }
             referenced_by.push(record.write(&mut self.plan).0);
         }

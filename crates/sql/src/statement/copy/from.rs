@@ -330,7 +330,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         }
         load.put(&tables, &style)?;
         load.heap.end_bulk(&mut load.bulk)?;
-        self.close_tables(env, work, snapshot, true);
+        self.close_tables(env, work, snapshot, true, 0);
         Ok(rows)
     }
 
