@@ -26,7 +26,7 @@ use crate::parser::ast::{JoinKind, SetOperation};
 use crate::types::function::Volatility;
 use crate::types::op::{Comparison, Op};
 use crate::types::{Kind, Oid, Type, table};
-use base::{Error, Result};
+use base::{Error, Result, sqlstate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -464,9 +464,12 @@ impl Planner<'_> {
     fn outer_join(&mut self, join: Join, conditions: Vec<Expr>, pending: &Relations) -> Result<Node> {
         let Join { kind, left, right, condition } = join;
         let (kind, left, right) = match kind {
+            JoinKind::Left => (JoinType::Left, left, right),
             JoinKind::Right => (JoinType::Left, right, left),
             JoinKind::Full => (JoinType::Full, left, right),
-            _ => (JoinType::Left, left, right),
+            JoinKind::Inner => {
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an inner join is planned as an outer one"));
+            }
         };
         let (mut outer_relations, mut inner_relations) = (Relations::new(), Relations::new());
         relations_in(&left, &mut outer_relations);

@@ -404,8 +404,11 @@ impl Planner<'_> {
 
     fn items(&mut self, mut items: Vec<From>, mine: Vec<Expr>, pending: &Relations) -> Result<Node> {
         let unnests = mine.iter().any(|expr| self.has_unnested(expr));
+        // An inner join is several items, with conditions of its own.
+        let joins = items.iter().any(|item| matches!(item, From::Join(join) if join.kind == JoinKind::Inner));
         if items.len() == 1
             && !unnests
+            && !joins
             && let Some(item) = items.pop()
         {
             return self.factor(item, mine, pending);

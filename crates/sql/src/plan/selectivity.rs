@@ -200,7 +200,8 @@ impl Guess<'_> {
         };
         let (prefix, whole) = like::fixed_prefix(&pattern);
         if whole && op == Op::Like {
-            return equal_to(known, rows, (table::kind(known.ty), &Constant::Bytes(prefix)));
+            // The column may be of another type: what is compared with the pattern is its text.
+            return equal_to(known, rows, (Kind::Text, &Constant::Bytes(prefix)));
         }
         let holds = |value: &Constant| match value {
             Constant::Bytes(bytes) => matches_pattern(bytes, &pattern, op),
