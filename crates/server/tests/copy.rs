@@ -4,7 +4,7 @@
 mod support;
 
 use postgres::Client;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use support::server::{MODELS, Server};
 
 /// Copies data in, cut into pieces of that size; answers the rows, or the SQLSTATE.
@@ -163,6 +163,18 @@ fn binary_data_goes_out_and_comes_in_again() {
         let data = copy_out(&mut client, "copy from_here to stdout (format binary)").unwrap();
         assert!(data.starts_with(b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\0\0\x08\0\0\0\x04\0\0\0\x01"), "{:?}", &data[..40]);
         assert!(data.ends_with(&[0xFF, 0xFF]));
+        // The first message has the header and a row, the last is the end alone; without rows there is but one.
+        let messages = |client: &mut Client, text: &str| -> Vec<usize> {
+            let mut reader = client.copy_out(text).unwrap();
+            let mut sizes = Vec::new();
+            while let Some(size) = Some(reader.fill_buf().unwrap().len()).filter(|size| *size > 0) {
+                sizes.push(size);
+                reader.consume(size);
+            }
+            sizes
+        };
+        assert_eq!(messages(&mut client, "copy (values (1), (2)) to stdout (format binary)"), [29, 10, 2]);
+        assert_eq!(messages(&mut client, "copy (select 1 where false) to stdout (format binary)"), [21]);
         for size in [3, 1000, 1 << 20] {
             client.batch_execute("truncate to_here").unwrap();
             assert_eq!(copy_in(&mut client, "copy to_here from stdin (format binary)", &data, size), Ok(501));

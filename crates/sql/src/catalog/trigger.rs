@@ -125,6 +125,7 @@ impl TriggerDef {
         }
         text.push_str(if self.is(ROW) { " FOR EACH ROW" } else { " FOR EACH STATEMENT" });
         if let Some(condition) = &self.condition {
+            let condition = if pretty { super::system::without_parentheses(condition) } else { condition.as_str() };
             text.push_str(&format!(" WHEN ({condition})"));
         }
         let function = catalog.routine(self.function).map_or(String::new(), |routine| {

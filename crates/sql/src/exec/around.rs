@@ -576,12 +576,13 @@ impl Around<'_> {
     fn index_definition<'a>(&self, args: &[Datum<'a>], arena: &'a Arena) -> Result<Datum<'a>> {
         let oid = Oid(args[0].int() as u32);
         let column = args.get(1).map_or(0, |column| column.int());
+        let pretty = args.get(2).is_some_and(|pretty| pretty.bool());
         let catalog = self.catalog.get()?;
         for def in catalog.tables()? {
             let Some(index) = def.index(oid) else { continue };
             let shown = match usize::try_from(column) {
-                Ok(0) | Err(_) => system::index_definition(&catalog, &def, index),
-                Ok(column) if column <= index.columns.len() => system::index_column(&def, index, column - 1),
+                Ok(0) | Err(_) => system::index_definition(&catalog, &def, index, pretty),
+                Ok(column) if column <= index.columns.len() => system::index_column(&def, index, column - 1, pretty),
                 Ok(column) => match index.included.get(column - 1 - index.columns.len()) {
                     Some(column) => base::settings::quoted_identifier(&def.columns[usize::from(*column)].name),
                     None => String::new(),

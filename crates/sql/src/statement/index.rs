@@ -314,7 +314,7 @@ impl<A: Allocator + Copy> Session<A> {
                         let styles = self.styles(env)?;
                         let style = styles.style(self.transaction.started_at());
                         let names: Vec<String> =
-                            (0..columns.len()).map(|at| system::index_column(table, index, at)).collect();
+                            (0..columns.len()).map(|at| system::index_column(table, index, at, false)).collect();
                         let message = format!("could not create unique index \"{}\"", index.name);
                         return Err(Error::statement(sqlstate::UNIQUE_VIOLATION, message).detail(format!(
                             "Key ({})=({}) is duplicated.",

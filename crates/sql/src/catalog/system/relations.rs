@@ -520,7 +520,7 @@ pub(super) fn index_list(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
                 .text(&def.name)
                 .text(&index.name)
                 .null()
-                .text(&index_definition(context.catalog, &def, index))
+                .text(&index_definition(context.catalog, &def, index, false))
                 .end();
         }
     }
@@ -528,9 +528,9 @@ pub(super) fn index_list(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
 }
 
 /// The statement that would make an index.
-pub(crate) fn index_definition(catalog: &Catalog<'_>, def: &TableDef, index: &IndexDef) -> String {
+pub(crate) fn index_definition(catalog: &Catalog<'_>, def: &TableDef, index: &IndexDef, pretty: bool) -> String {
     let column = |(at, part): (usize, &IndexColumn)| {
-        let mut text = index_column(def, index, at);
+        let mut text = index_column(def, index, at, pretty);
         if part.pattern {
             text.push_str(match index.column_type(def, at).oid {
                 Oid::BPCHAR => " bpchar_pattern_ops",
@@ -547,13 +547,17 @@ pub(crate) fn index_definition(catalog: &Catalog<'_>, def: &TableDef, index: &In
         text
     };
     let columns: Vec<String> = index.columns.iter().enumerate().map(column).collect();
-    let schema = catalog.schema_name(def.schema).unwrap_or_default();
+    let table = match pretty {
+        true => catalog.shown_name(def),
+        false => {
+            let schema = catalog.schema_name(def.schema).unwrap_or_default();
+            format!("{}.{}", quoted_identifier(&schema), quoted_identifier(&def.name))
+        }
+    };
     let mut text = format!(
-        "CREATE {}INDEX {} ON {}.{} USING btree ({})",
+        "CREATE {}INDEX {} ON {table} USING btree ({})",
         if index.unique { "UNIQUE " } else { "" },
         quoted_identifier(&index.name),
-        quoted_identifier(&schema),
-        quoted_identifier(&def.name),
         columns.join(", ")
     );
     if !index.included.is_empty() {
@@ -569,16 +573,24 @@ pub(crate) fn index_definition(catalog: &Catalog<'_>, def: &TableDef, index: &In
         text.push_str(&format!(" WITH ({})", options.join(", ")));
     }
     if let Some(predicate) = &index.predicate {
-        text.push_str(&format!(" WHERE {}", predicate.shown_condition()));
+        let shown = predicate.shown_condition();
+        text.push_str(&format!(" WHERE {}", if pretty { without_parentheses(&shown) } else { &shown }));
     }
     text
 }
 
 /// A column of an index as its definition shows it: a name, or an expression.
-pub(crate) fn index_column(def: &TableDef, index: &IndexDef, at: usize) -> String {
+pub(crate) fn index_column(def: &TableDef, index: &IndexDef, at: usize, pretty: bool) -> String {
     match (index.columns[at].column, index.expression(at)) {
         (Some(column), _) => quoted_identifier(&def.columns[usize::from(column)].name),
-        (None, expression) => expression.map_or(String::new(), StoredExpr::shown_in_list),
+        (None, expression) => {
+            let shown = expression.map_or(String::new(), StoredExpr::shown_in_list);
+            // The parentheses that the list wants stay.
+            match inside(&shown) {
+                Some(inner) if pretty => format!("({})", without_parentheses(inner)),
+                _ => shown,
+            }
+        }
     }
 }
 

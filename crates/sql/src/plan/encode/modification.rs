@@ -388,7 +388,7 @@ impl Encoder<'_> {
             }
             filter = self.condition(&computed.predicate)?;
             for at in 0..index.columns.len() {
-                let text = crate::catalog::system::index_column(table, index, at);
+                let text = crate::catalog::system::index_column(table, index, at, false);
                 shown.push(self.plan.blob(text.as_bytes()).0);
             }
         }

@@ -18,6 +18,8 @@ struct ToClient<'o, O> {
     out: &'o mut O,
     options: &'o Options,
     columns: usize,
+    /// What goes before the next row, in the same message: drivers look for the first row behind the header of the binary format.
+    head: Vec<u8>,
     line: Vec<u8>,
     value: Vec<u8>,
     fields: usize,
@@ -40,12 +42,16 @@ impl<O: Output> ToClient<'_, O> {
         write_field(form, value, self.columns == 1, (!self.names).then_some(at), &mut self.line);
     }
 
-    /// Sends bytes that are no row.
-    fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+    /// Sends the line, behind what is to go before it.
+    fn send(&mut self) -> Result<()> {
+        let (head, line) = (&self.head, &self.line);
         self.out.copy_row(|buffer| {
-            write(buffer);
+            buffer.extend_from_slice(head);
+            buffer.extend_from_slice(line);
             Ok(())
-        })
+        })?;
+        self.head.clear();
+        Ok(())
     }
 }
 
@@ -75,11 +81,7 @@ impl<O: Output> Output for ToClient<'_, O> {
         if !self.options.binary {
             self.line.push(b'\n');
         }
-        let line = &self.line;
-        self.out.copy_row(|buffer| {
-            buffer.extend_from_slice(line);
-            Ok(())
-        })
+        self.send()
     }
 
     fn abandon_row(&mut self) {}
@@ -154,11 +156,11 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
             false => (CopyFormat::Text, Format::Text),
         };
         out.copy_out(copied, names.len());
-        let (line, value, columns) = (Vec::new(), Vec::new(), names.len());
-        let mut lines = ToClient { out, options, columns, line, value, fields: 0, names: true };
+        let (mut head, line, value, columns) = (Vec::new(), Vec::new(), Vec::new(), names.len());
         if options.binary {
-            lines.send(binary::write_header)?;
+            binary::write_header(&mut head);
         }
+        let mut lines = ToClient { out, options, columns, head, line, value, fields: 0, names: true };
         if options.form.header {
             lines.begin_row();
             for name in &names {
@@ -173,7 +175,9 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         let (ended, requests) =
             self.execute_plan(env, &plan, &[], (text, &[]), |_| format, u64::MAX, None, &mut lines)?;
         if options.binary {
-            lines.send(binary::write_end)?;
+            lines.line.clear();
+            binary::write_end(&mut lines.line);
+            lines.send()?;
         }
         self.carry_out(env, requests)?;
         out.copy_done();
