@@ -4,7 +4,7 @@
 //! that what `cargo test` counts stays to be read, by people and by CI.
 
 use crate::args::Args;
-use crate::{Outcome, clients, e2e, fuzz, r#gen, machine, sim, tidy, tree};
+use crate::{Outcome, clients, drivers, e2e, fuzz, r#gen, machine, sim, tidy, tree};
 use std::time::{Duration, Instant};
 
 /// How long the whole may take on two processors before it is worth somebody's time.
@@ -18,7 +18,7 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "clients", command: "cargo xtask check clients", run: |_| clients::ensure() },
+    Step { name: "programs", command: "cargo xtask check programs", run: |_| clients::ensure() },
     Step { name: "format", command: "cargo fmt --all -- --check", run: by_shell },
     Step { name: "tidy", command: "cargo xtask tidy", run: |_| tidy::run(&tree::root()) },
     Step {
@@ -32,6 +32,7 @@ const STEPS: &[Step] = &[
     Step { name: "sim", command: "cargo xtask sim check", run: |_| sim::check() },
     Step { name: "fuzz", command: "cargo xtask fuzz", run: |_| fuzz::check() },
     Step { name: "e2e", command: "cargo xtask e2e", run: |_| e2e::run(Args::new([]), e2e::Tier::Check) },
+    Step { name: "clients", command: "cargo xtask clients", run: |_| drivers::check() },
 ];
 
 /// `cargo xtask check [STEP…]`.

@@ -62,8 +62,8 @@ usage: cargo xtask COMMAND
   tidy                the source rules alone
   gen [--check]       write the generated files, or say which are out of date
   e2e [NAME...]       client programs against the server in the six models   [--model ENGINE/SESSIONS]
-  clients [NAME...]   drivers of many languages, psql's commands, dumps in two models  [--all] [--quick] [--model ENGINE/SESSIONS]
-                      or on a running PostgreSQL                             [--postgres PORT] [--record]
+  clients [NAME...]   drivers of many languages, psql's commands, dumps in two models  [--all] [--model ENGINE/SESSIONS]
+                      or on a PostgreSQL that is made for it                 [--postgres] [--record]
   matrix [NAME...]    the same as e2e under every wait primitive and I/O method     [--model ENGINE/SESSIONS]
   torture             the same, drawn at random                              [--minutes N] [--seed N]
   torture deaths      SIGKILLs of random hosts under load                    [--kills N] [--model LIST] [--background] [--everything] [--spread]

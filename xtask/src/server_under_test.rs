@@ -65,6 +65,11 @@ pub fn connect(port: u16) -> Outcome<Client> {
 impl ServerUnderTest {
     /// Starts a server and waits until it accepts connections.
     pub fn start(launch: &Launch<'_>) -> Outcome<ServerUnderTest> {
+        ServerUnderTest::start_with(launch, &[])
+    }
+
+    /// The same with more options on its command line.
+    pub fn start_with(launch: &Launch<'_>, more: &[String]) -> Outcome<ServerUnderTest> {
         let dir = tree::scratch(launch.subcommand)?;
         let mark = dir.display().to_string();
         let shared_before = SharedObjects::now();
@@ -78,6 +83,7 @@ impl ServerUnderTest {
         words.extend([launch.subcommand.to_string(), "--data".into(), dir.join("data").display().to_string()]);
         words.extend(["--listen".to_string(), format!("127.0.0.1:{port}")]);
         words.extend(launch.settings.options());
+        words.extend_from_slice(more);
 
         let child = spawn(&words, &dir, &mark)?;
         let (command, settings) = (words, launch.settings);

@@ -4,6 +4,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"math/big"
@@ -206,13 +207,102 @@ func copying(conn *pgx.Conn) {
 		rows = append(rows, []any{int32(i), fmt.Sprintf("row %d", i), time.Unix(int64(i), 0)})
 	}
 	count, err := conn.CopyFrom(ctx, pgx.Identifier{"client_go", "copied"}, []string{"a", "b", "c"}, pgx.CopyFromRows(rows))
-	var known *pgconn.PgError
-	if errors.As(err, &known) && known.Code == "0A000" {
-		// A server without the binary form says so.
-		return
-	}
 	must(err, "COPY in binary")
 	same(count, int64(100), "COPY in binary")
+	var last string
+	var when time.Time
+	must(conn.QueryRow(ctx, "SELECT b, c FROM copied WHERE a = 99 AND b LIKE 'row%'").Scan(&last, &when), "what was copied")
+	same([]any{last, when.Unix()}, []any{"row 99", int64(99)}, "what was copied")
+	// The form itself: its signature, flags, an extension of no bytes, a row of one column, the end.
+	out.Reset()
+	_, err = conn.PgConn().CopyTo(ctx, &out, "COPY (SELECT 7) TO STDOUT (FORMAT binary)")
+	must(err, "COPY TO in binary")
+	same(out.String(), "PGCOPY\n\xff\r\n\x00"+"\x00\x00\x00\x00"+"\x00\x00\x00\x00"+"\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07"+"\xff\xff", "COPY TO in binary")
+	_, err = conn.PgConn().CopyFrom(ctx, strings.NewReader("1\tno signature\t\\N\n"), "COPY copied FROM STDIN (FORMAT binary)")
+	fails("22P04", err, "something that is not the form")
+}
+
+func scrolling(conn *pgx.Conn) {
+	tx, err := conn.Begin(ctx)
+	must(err, "BEGIN")
+	_, err = tx.Exec(ctx, "DECLARE walk SCROLL CURSOR FOR SELECT a FROM t ORDER BY a")
+	must(err, "DECLARE")
+	for _, step := range []struct {
+		where string
+		found []int32
+	}{{"FORWARD 2", []int32{0, 2}}, {"LAST", []int32{49}}, {"PRIOR", []int32{48}}, {"BACKWARD 2", []int32{47, 46}}, {"ABSOLUTE 1", []int32{0}}} {
+		rows, err := tx.Query(ctx, "FETCH "+step.where+" FROM walk")
+		must(err, step.where)
+		found, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+		must(err, step.where)
+		same(found, step.found, step.where)
+	}
+	must(tx.Commit(ctx), "COMMIT")
+	var plan []map[string]any
+	must(conn.QueryRow(ctx, "EXPLAIN (FORMAT JSON) SELECT * FROM t").Scan(&plan), "EXPLAIN")
+	same(plan[0]["Plan"].(map[string]any)["Relation Name"], "t", "a plan")
+}
+
+func notifications(conn *pgx.Conn) {
+	other, err := pgx.Connect(ctx, "connect_timeout=10")
+	must(err, "another connection")
+	defer other.Close(ctx)
+	say := func(conn *pgx.Conn, text string) {
+		_, err := conn.Exec(ctx, text)
+		must(err, text)
+	}
+	hear := func(patience time.Duration) (string, error) {
+		short, end := context.WithTimeout(ctx, patience)
+		defer end()
+		told, err := conn.WaitForNotification(short)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s of %d: %s", told.Channel, told.PID, told.Payload), nil
+	}
+	say(conn, "LISTEN go_one")
+	// Nobody asks the server for anything: it sends what there is by itself.
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		say(other, "NOTIFY go_one, 'idle'")
+	}()
+	told, err := hear(10 * time.Second)
+	must(err, "a notification to who waits")
+	same(told, fmt.Sprintf("go_one of %d: idle", other.PgConn().PID()), "a notification to who waits")
+	say(conn, "BEGIN")
+	say(conn, "NOTIFY go_one, 'own'")
+	say(conn, "NOTIFY go_one, 'own'")
+	say(conn, "COMMIT")
+	told, err = hear(10 * time.Second)
+	must(err, "a notification with a statement")
+	same(told, fmt.Sprintf("go_one of %d: own", conn.PgConn().PID()), "a notification with a statement")
+	say(other, "BEGIN")
+	say(other, "NOTIFY go_one, 'lost'")
+	say(other, "ROLLBACK")
+	say(other, "NOTIFY go_one, 'last'")
+	told, err = hear(10 * time.Second)
+	must(err, "what is rolled back")
+	same(strings.HasSuffix(told, ": last"), true, "what is rolled back is not told: "+told)
+}
+
+func encrypted() {
+	connect := func(host, authority string) (*pgx.Conn, error) {
+		return pgx.Connect(ctx, fmt.Sprintf("host=%s sslmode=verify-full sslrootcert=%s connect_timeout=10", host, os.Getenv(authority)))
+	}
+	conn, err := connect("localhost", "CLIENT_AUTHORITY")
+	must(err, "an encrypted connection")
+	var version, long string
+	must(conn.QueryRow(ctx, "SELECT version FROM pg_stat_ssl WHERE ssl AND pid = pg_backend_pid()").Scan(&version), "encryption")
+	same(version, "TLSv1.3", "encryption")
+	must(conn.QueryRow(ctx, "SELECT $1::text", strings.Repeat("x", 1000000)).Scan(&long), "much in one piece")
+	same(len(long), 1000000, "much in one piece")
+	must(conn.Close(ctx), "its end")
+	_, err = connect("localhost", "CLIENT_STRANGER")
+	var unknown x509.UnknownAuthorityError
+	same(errors.As(err, &unknown), true, fmt.Sprintf("another authority: %v", err))
+	_, err = connect("127.0.0.1", "CLIENT_AUTHORITY")
+	var name x509.HostnameError
+	same(errors.As(err, &name), true, fmt.Sprintf("another name: %v", err))
 }
 
 func cancelling(conn *pgx.Conn) {
@@ -269,8 +359,11 @@ func main() {
 	statements(conn)
 	transactions(conn)
 	copying(conn)
+	scrolling(conn)
 	cancelling(conn)
+	notifications(conn)
 	pooling()
+	encrypted()
 	_, err = conn.Exec(ctx, "DROP SCHEMA client_go CASCADE")
 	must(err, "DROP SCHEMA")
 	must(conn.Close(ctx), "the end")

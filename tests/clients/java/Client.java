@@ -5,6 +5,7 @@ import java.sql.*;
 import java.time.*;
 import java.util.*;
 import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 import org.postgresql.copy.CopyManager;
 import org.postgresql.util.PSQLException;
 
@@ -38,7 +39,11 @@ public final class Client {
     }
 
     private static Connection connect(String options) throws SQLException {
-        String address = "jdbc:postgresql://" + System.getenv("PGHOST") + ":" + System.getenv("PGPORT") + "/" + System.getenv("PGDATABASE");
+        return connect(System.getenv("PGHOST"), "&sslmode=disable" + options);
+    }
+
+    private static Connection connect(String host, String options) throws SQLException {
+        String address = "jdbc:postgresql://" + host + ":" + System.getenv("PGPORT") + "/" + System.getenv("PGDATABASE");
         return DriverManager.getConnection(address + "?user=" + System.getenv("PGUSER") + "&loginTimeout=10" + options);
     }
 
@@ -304,6 +309,60 @@ public final class Client {
         same(connection.isValid(5), true, "the session goes on");
     }
 
+    private static String heard(Connection connection, int patience) throws SQLException {
+        PGNotification[] told = connection.unwrap(PGConnection.class).getNotifications(patience);
+        StringJoiner all = new StringJoiner("; ");
+        for (PGNotification one : told == null ? new PGNotification[0] : told) {
+            all.add(one.getName() + " of " + one.getPID() + ": " + one.getParameter());
+        }
+        return all.toString();
+    }
+
+    private static void notifications(Connection connection) throws Exception {
+        try (Connection other = connect("")) {
+            int own = connection.unwrap(PGConnection.class).getBackendPID();
+            int others = other.unwrap(PGConnection.class).getBackendPID();
+            run(connection, "LISTEN java_one", "LISTEN \"Java Two\"");
+            // Nobody asks the server for anything: it sends what there is by itself.
+            run(other, "NOTIFY java_one, 'idle'");
+            same(heard(connection, 10000), "java_one of " + others + ": idle", "a notification to who waits");
+            connection.setAutoCommit(false);
+            run(connection, "NOTIFY \"Java Two\", 'a'", "NOTIFY \"Java Two\", 'b'", "NOTIFY \"Java Two\", 'a'");
+            same(heard(connection, 1), "", "nothing before the commit");
+            connection.commit();
+            connection.setAutoCommit(true);
+            run(connection, "SELECT 1");
+            same(heard(connection, 1), "Java Two of " + own + ": a; Java Two of " + own + ": b", "each once, in order");
+            other.setAutoCommit(false);
+            run(other, "NOTIFY java_one, 'lost'");
+            other.rollback();
+            other.setAutoCommit(true);
+            run(connection, "UNLISTEN *");
+            run(other, "NOTIFY java_one, 'late'");
+            run(connection, "SELECT 1");
+            same(heard(connection, 1), "", "neither what was rolled back nor what nobody listens to");
+        }
+    }
+
+    private static void encrypted() throws Exception {
+        String believing = "&sslmode=verify-full&sslrootcert=";
+        String authority = believing + System.getenv("CLIENT_AUTHORITY");
+        try (Connection connection = connect("localhost", authority)) {
+            same(one(connection, "SELECT version FROM pg_stat_ssl WHERE ssl AND pid = pg_backend_pid()"), "TLSv1.3", "encryption");
+            try (PreparedStatement statement = connection.prepareStatement("SELECT ?")) {
+                statement.setString(1, "x".repeat(1_000_000));
+                try (ResultSet rows = statement.executeQuery()) {
+                    rows.next();
+                    same(rows.getString(1).length(), 1_000_000, "much in one piece");
+                }
+            }
+        }
+        SQLException error = fails("08006", () -> connect("localhost", believing + System.getenv("CLIENT_STRANGER")), "another authority");
+        same(error.getMessage().contains("path"), true, error.getMessage());
+        error = fails("08006", () -> connect("127.0.0.1", authority), "another name");
+        same(error.getMessage().contains("hostname"), true, error.getMessage());
+    }
+
     public static void main(String[] args) throws Exception {
         try (Connection connection = connect("")) {
             run(connection, "DROP SCHEMA IF EXISTS client_java CASCADE", "CREATE SCHEMA client_java", "SET search_path = client_java");
@@ -314,7 +373,9 @@ public final class Client {
             metadata(connection);
             copying(connection);
             cancelling(connection);
+            notifications(connection);
         }
+        encrypted();
         // The same with the simple protocol, with batches that become one statement, and with the schema of the address.
         try (Connection connection = connect("&preferQueryMode=simple&currentSchema=client_java")) {
             same(connection.getSchema(), "client_java", "the schema");

@@ -1,6 +1,7 @@
 // node-postgres: what its users do with a server. Ends with an error at the first difference.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
@@ -133,6 +134,54 @@ const ended = new Promise((resolve) => other.once("end", resolve));
 await client.query("SELECT pg_terminate_backend($1)", [pid]);
 await ended;
 same(ends[0], "57P01", "an administrator's end");
+
+// Notifications: to a session that waits, with a statement's end, and none of what is rolled back.
+const heard = [];
+client.on("notification", (told) => heard.push([told.channel, told.payload]));
+const speaker = new pg.Client();
+await speaker.connect();
+await client.query('LISTEN node_one; LISTEN "Node Two"');
+const told = once(client, "notification", { signal: AbortSignal.timeout(10000) });
+await speaker.query("NOTIFY node_one, 'idle'");
+same((await told)[0].processId, speaker.processID, "who sent it");
+same(heard, [["node_one", "idle"]], "a notification to who waits");
+await client.query("BEGIN");
+for (const payload of ["a", "b", "a"]) await client.query("SELECT pg_notify('Node Two', $1)", [payload]);
+same(heard.length, 1, "nothing before the commit");
+await client.query("COMMIT");
+await client.query("SELECT 1");
+same(heard.slice(1), [["Node Two", "a"], ["Node Two", "b"]], "each once, in order");
+await speaker.query("BEGIN; NOTIFY node_one, 'lost'; ROLLBACK");
+await client.query("UNLISTEN *");
+await speaker.query("NOTIFY node_one, 'late'");
+await client.query("SELECT 1");
+same(heard.length, 3, "neither what was rolled back nor what nobody listens to");
+await speaker.end();
+
+// A plan as a value of JSON, and a cursor that goes both ways.
+const plan = (await client.query("EXPLAIN (FORMAT JSON) SELECT * FROM t WHERE id = 1")).rows[0]["QUERY PLAN"];
+same(plan[0].Plan["Relation Name"], "t", "a plan");
+await client.query("BEGIN; DECLARE walk SCROLL CURSOR FOR SELECT a FROM t ORDER BY a");
+const seen = [];
+for (const where of ["LAST", "PRIOR", "FIRST", "RELATIVE 4", "ABSOLUTE -3"]) {
+  seen.push((await client.query(`FETCH ${where} FROM walk`)).rows[0].a);
+}
+same(seen, [49, 48, 0, 4, 47], "a cursor that goes both ways");
+await client.query("COMMIT");
+
+// Encryption: the certificate's name and its authority have to be right.
+const encrypted = async (authority, name) => {
+  const ssl = { ca: readFileSync(process.env[authority]), servername: name };
+  const own = new pg.Client({ ssl, connectionTimeoutMillis: 10000 });
+  await own.connect();
+  const { rows } = await own.query("SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
+  const much = (await own.query("SELECT $1::text AS v", ["x".repeat(1000000)])).rows[0].v.length;
+  await own.end();
+  return [rows[0], much];
+};
+same(await encrypted("CLIENT_AUTHORITY", "localhost"), [{ ssl: true, version: "TLSv1.3" }, 1000000], "encryption");
+await fails("UNABLE_TO_VERIFY_LEAF_SIGNATURE", () => encrypted("CLIENT_STRANGER", "localhost"), "another authority");
+await fails("ERR_TLS_CERT_ALTNAME_INVALID", () => encrypted("CLIENT_AUTHORITY", "elsewhere"), "another name");
 
 // A pool of connections.
 const pool = new pg.Pool({ max: 4 });

@@ -202,6 +202,117 @@ def copying(connection):
     same(connection.execute("SELECT count(*) FROM copied").fetchone()[0], 3, "nothing of it is there")
 
 
+def copying_binary(connection):
+    connection.execute(
+        "CREATE TABLE binary_copied (a integer, b text, c numeric, d timestamptz, e uuid, f text[], g jsonb, h bytea, i interval)"
+    )
+    moment = dt.datetime(2024, 2, 29, 12, 34, 56, 789000, tzinfo=UTC)
+    full = (
+        1, "a\tb\\c\nd", decimal.Decimal("-12345678901234567890.0120"), moment, uuid.UUID(int=7), ["x", None, "y,z"],
+        {"k": [1, None]}, bytes(range(256)), dt.timedelta(days=-3, microseconds=7),
+    )
+    kinds = ["int4", "text", "numeric", "timestamptz", "uuid", "text[]", "jsonb", "bytea", "interval"]
+    with connection.cursor().copy("COPY binary_copied FROM STDIN (FORMAT binary)") as copy:
+        copy.set_types(kinds)
+        copy.write_row([Jsonb(value) if isinstance(value, dict) else value for value in full])
+        copy.write_row([None] * 9)
+        for number in range(2, 300):
+            copy.write_row([number] + [None] * 8)
+    same(connection.execute("SELECT count(*), sum(a) FROM binary_copied").fetchone(), (300, sum(range(300))), "COPY FROM in binary")
+    with connection.cursor().copy("COPY (SELECT * FROM binary_copied WHERE a = 1 OR a IS NULL ORDER BY a) TO STDOUT (FORMAT binary)") as copy:
+        copy.set_types(kinds)
+        rows = [list(row) for row in copy.rows()]
+    rows[0][3] = rows[0][3].astimezone(UTC)
+    same(rows, [list(full), [None] * 9], "COPY TO in binary")
+
+    def broken():
+        with connection.cursor().copy("COPY binary_copied FROM STDIN (FORMAT binary)") as copy:
+            copy.write(b"no signature of the format")
+
+    fails(errors.BadCopyFileFormat, broken, "something that is not the format")
+
+
+def scrolling(connection):
+    with connection.transaction():
+        with connection.cursor(name="both ways", scrollable=True) as cursor:
+            cursor.execute("SELECT a FROM t ORDER BY a")
+            cursor.scroll(9)
+            same(cursor.fetchone(), (9,), "forward")
+            cursor.scroll(-5)
+            same(cursor.fetchone(), (5,), "back")
+            cursor.scroll(0, mode="absolute")
+            same(cursor.fetchmany(3), [(0,), (1,), (2,)], "from the beginning")
+        with connection.cursor(name="one way", scrollable=False) as cursor:
+            cursor.execute("SELECT a FROM t ORDER BY a")
+            cursor.fetchmany(3)
+            fails(errors.ObjectNotInPrerequisiteState, lambda: nested_scroll(connection, cursor), "a cursor that goes one way")
+    with connection.cursor(name="held", withhold=True) as cursor:
+        cursor.execute("SELECT a FROM t ORDER BY a")
+        same(len(cursor.fetchall()), 50, "a cursor that outlives its transaction")
+    plan = connection.execute("EXPLAIN (FORMAT JSON, COSTS off) SELECT * FROM t WHERE a = 3").fetchone()[0]
+    same(plan[0]["Plan"]["Relation Name"], "t", "a plan")
+    plan = connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM t").fetchone()[0]
+    same(int(plan[0]["Plan"]["Actual Rows"]), 50, "a plan that was executed")
+
+
+def nested_scroll(connection, cursor):
+    with connection.transaction():
+        cursor.scroll(-2)
+
+
+def notifications(connection):
+    with psycopg.connect(ADDRESS, autocommit=True) as other:
+        connection.execute('LISTEN psycopg_one; LISTEN "Psycopg Two"')
+        # Nobody asks the server for anything: it sends what there is by itself, while the client waits.
+        timer = threading.Timer(0.2, lambda: other.execute("NOTIFY psycopg_one, 'first'"))
+        timer.start()
+        heard = [(n.channel, n.payload, n.pid) for n in connection.notifies(timeout=10, stop_after=1)]
+        timer.join()
+        same(heard, [("psycopg_one", "first", other.info.backend_pid)], "a notification to who waits")
+        collected = []
+        connection.add_notify_handler(lambda n: collected.append((n.channel, n.payload)))
+        with connection.transaction():
+            for payload in ("a", "b", "a"):
+                connection.execute("SELECT pg_notify('Psycopg Two', %s)", [payload])
+            same(collected, [], "nothing before the commit")
+        connection.execute("SELECT 1")
+        same(collected, [("Psycopg Two", "a"), ("Psycopg Two", "b")], "each once, in order")
+        with other.transaction(force_rollback=True):
+            other.execute("NOTIFY psycopg_one, 'lost'")
+        connection.execute("UNLISTEN psycopg_one")
+        other.execute("NOTIFY psycopg_one, 'late'")
+        other.execute("""NOTIFY "Psycopg Two", 'ünï'""")
+        deadline = time.monotonic() + 10
+        while len(collected) < 3 and time.monotonic() < deadline:
+            connection.execute("SELECT 1")
+        same(collected[2:], [("Psycopg Two", "ünï")], "neither what was rolled back nor what nobody listens to")
+        error = fails(errors.InvalidParameterValue, lambda: connection.execute("SELECT pg_notify('x', repeat('x', 8000))"), "a payload too long")
+        same(error.diag.message_primary, "payload string too long", "its error")
+        connection.execute("UNLISTEN *")
+
+
+def encrypted():
+    def connect(host, authority):
+        return psycopg.connect(
+            ADDRESS, host=host, hostaddr=os.environ["PGHOST"], sslmode="verify-full", sslrootcert=os.environ[authority]
+        )
+
+    with connect("localhost", "CLIENT_AUTHORITY") as connection:
+        found = connection.execute("SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()").fetchone()
+        same(found, (True, "TLSv1.3"), "how the connection is encrypted")
+        same(connection.pgconn.ssl_in_use, True, "what the driver says of it")
+        long = "x" * 1_000_000
+        same(connection.execute("SELECT %s", [long]).fetchone()[0], long, "much in one piece")
+        timer = threading.Timer(0.3, connection.cancel_safe)
+        timer.start()
+        fails(errors.QueryCanceled, lambda: connection.execute("SELECT pg_sleep(30)"), "an encrypted request to cancel")
+        timer.join()
+    error = fails(psycopg.OperationalError, lambda: connect("localhost", "CLIENT_STRANGER"), "another authority")
+    same("certificate verify failed" in str(error), True, str(error))
+    error = fails(psycopg.OperationalError, lambda: connect("elsewhere", "CLIENT_AUTHORITY"), "another name")
+    same("does not match host name" in str(error), True, str(error))
+
+
 def cancelling(connection):
     timer = threading.Timer(0.3, connection.cancel)
     timer.start()
@@ -231,9 +342,12 @@ def main():
         connection.execute("DROP SCHEMA IF EXISTS client_psycopg CASCADE")
         connection.execute("CREATE SCHEMA client_psycopg")
         connection.execute("SET search_path = client_psycopg")
-        for part in (types, statements, portals, transactions, copying, cancelling, notices):
+        for part in (
+            types, statements, portals, scrolling, transactions, copying, copying_binary, cancelling, notifications, notices,
+        ):
             part(connection)
         connection.execute("DROP SCHEMA client_psycopg CASCADE")
+    encrypted()
     print(f"psycopg: {CHECKS} checks")
 
 

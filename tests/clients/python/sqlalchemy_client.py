@@ -193,6 +193,35 @@ def mapper(engine):
         same(session.scalar(sa.select(sa.func.count()).select_from(Book)), 0, "rows go with what they belong to")
 
 
+def driver(engine):
+    """What only the driver below has: notifications, plans."""
+    listening = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    listening.execute(sa.text("LISTEN sqlalchemy"))
+    with engine.begin() as connection:
+        connection.execute(sa.select(sa.func.pg_notify("sqlalchemy", "one")))
+    heard = list(listening.connection.driver_connection.notifies(timeout=10, stop_after=1))
+    same([(told.channel, told.payload) for told in heard], [("sqlalchemy", "one")], "a notification")
+    plan = listening.scalar(sa.text(f"EXPLAIN (FORMAT JSON) SELECT * FROM {SCHEMA}.author"))
+    same(plan[0]["Plan"]["Relation Name"], "author", "a plan")
+    listening.close()
+
+
+def encrypted():
+    def connect(authority):
+        options = {"sslmode": "verify-full", "sslrootcert": os.environ[authority], "hostaddr": os.environ["PGHOST"]}
+        engine = sa.create_engine(URL.set(host="localhost"), connect_args=options, poolclass=sa.pool.NullPool)
+        with engine.connect() as connection:
+            return connection.scalar(sa.text("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))
+
+    same(connect("CLIENT_AUTHORITY"), True, "encryption")
+    try:
+        connect("CLIENT_STRANGER")
+    except sa.exc.OperationalError as error:
+        same("certificate verify failed" in str(error), True, str(error))
+    else:
+        raise SystemExit("sqlalchemy: another authority is believed")
+
+
 def main():
     engine = sa.create_engine(URL, connect_args={"connect_timeout": 10})
     with engine.begin() as connection:
@@ -206,6 +235,8 @@ def main():
     # What is there is not made again.
     Base.metadata.create_all(engine)
     mapper(engine)
+    driver(engine)
+    encrypted()
     with engine.begin() as connection:
         connection.execute(sa.text(f"DROP VIEW {SCHEMA}.titles"))
     Base.metadata.drop_all(engine)

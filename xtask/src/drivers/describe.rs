@@ -1,6 +1,6 @@
 //! psql's commands over a schema with everything in it, compared with what PostgreSQL prints for the same schema.
 //!
-//! `describe.psql` has the commands, a line each, `describe.out` PostgreSQL's answers: `cargo xtask clients psql --postgres PORT --record`
+//! `describe.psql` has the commands, a line each, `describe.out` PostgreSQL's answers: `cargo xtask clients psql --postgres --record`
 //! writes them. Answers are unaligned, so that a number more or less wide moves nothing else.
 //!
 //! Rules

@@ -1,36 +1,46 @@
 //! Client programs of many languages, and what they do with a server: `tests/clients`.
 //!
 //! Each program lies in `tests/clients`, asserts what it gets, and ends with an error at the first difference. Here they are installed,
-//! built, and run against a server in the models that were asked for, or against a PostgreSQL that runs already: what they assert is
+//! built, and run against a server in the models that were asked for, or against a PostgreSQL that is made for the run: what they assert is
 //! PostgreSQL's behaviour, and that is how it is shown.
 //!
 //! | name | what runs |
 //! |---|---|
 //! | `psql` | psql's commands over `schema.sql`; the answers are those of `describe.out` ([`describe`]) |
 //! | `dump` | `pg_dump`, `pg_dumpall` and `pg_restore` from here to PostgreSQL and back ([`dump`]) |
+//! | `tpcc` | the same with the tables of TPC-C, filled by the lab ([`tpcc`]) |
 //! | `psycopg`, `sqlalchemy`, `node-postgres`, `pgx`, `pgjdbc`, `rust` | programs of these drivers ([`programs`]) |
 //!
 //! Rules
 //! 1. What was installed and built lies in the build directory, under `clients`, and is made again when a file that it was made from has
 //!    changed: a second run installs nothing.
-//! 2. A program gets the server's address in the environment, as `libpq` wants it, and a schema of its own.
+//! 2. The server encrypts, with a certificate of the run ([`keys`]); programs connect in plain, but for what they do to see that.
+//! 3. A program gets the server's address in the environment, as `libpq` wants it, and a schema of its own.
 
 mod describe;
 mod dump;
+mod keys;
 mod peer;
 mod programs;
+mod tpcc;
 
+use self::keys::Keys;
+use self::peer::Peer;
 use crate::args::Args;
 use crate::model::{MODELS, Model, Settings};
-use crate::server_under_test::{Launch, ServerUnderTest};
+use crate::server_under_test::Launch;
 use crate::tree::{self, Profile};
 use crate::{Outcome, clients};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Two models that have the least in common.
-const FEW: [Model; 2] = [MODELS[0], MODELS[5]];
+const FEW: [Model; 2] = [MODELS[5], MODELS[0]];
+
+/// How many programs run at once: they wait for their servers much of the time, and a check has two processors.
+const LANES: usize = 2;
 
 /// Where the programs and their files lie.
 fn folder() -> PathBuf {
@@ -52,7 +62,8 @@ impl Address {
             command.env(name, value);
         }
         command.env("PGPORT", self.port.to_string()).env("PGCONNECT_TIMEOUT", "10").env("PSQLRC", "/dev/null");
-        command.env("PGTZ", "UTC").stdin(std::process::Stdio::null());
+        // Where a program wants its connection encrypted, it says so.
+        command.env("PGTZ", "UTC").env("PGSSLMODE", "disable").stdin(std::process::Stdio::null());
         command
     }
 }
@@ -76,63 +87,96 @@ fn load(address: &Address, file: &Path) -> Outcome<()> {
     output(address.client("psql").args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f"]).arg(file)).map(drop)
 }
 
-/// What a check leaves out: it takes minutes to build.
-const SLOW: &str = "rust";
+/// `cargo xtask check clients`: all programs in [`FEW`] models.
+pub fn check() -> Outcome<()> {
+    run(Args::new([]))
+}
 
-/// `cargo xtask clients [NAME…] [--all] [--quick] [--model LIST] [--postgres PORT] [--record] [--binary PATH]`.
+/// `cargo xtask clients [NAME…] [--all] [--model LIST] [--postgres] [--record] [--binary PATH]`.
 pub fn run(mut args: Args) -> Outcome<()> {
     let models = if args.flag("--all") { MODELS.to_vec() } else { FEW.to_vec() };
     let models = args.list("--model", models)?;
-    let quick = args.flag("--quick");
-    let (postgres, record) = (args.value::<u16>("--postgres")?, args.flag("--record"));
+    let (postgres, record) = (args.flag("--postgres"), args.flag("--record"));
     let asked = args.value("--binary")?;
     let names = args.words()?;
-    let known: Vec<&str> = ["psql", "dump"].into_iter().chain(programs::ALL.iter().map(|known| known.name)).collect();
+    let known: Vec<&str> =
+        ["psql", "dump", "tpcc"].into_iter().chain(programs::ALL.iter().map(|known| known.name)).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
         return Err(format!("no client {unknown}; there are {}", known.join(", ")));
     }
-    let is_chosen = |name: &&str| match names.is_empty() {
-        true => !quick || *name != SLOW,
-        false => names.iter().any(|chosen| chosen == name),
-    };
+    let is_chosen = |name: &&str| names.is_empty() || names.iter().any(|chosen| chosen == name);
     let chosen: Vec<&str> = known.into_iter().filter(is_chosen).collect();
     clients::ensure()?;
     let built = programs::build(&chosen)?;
-    if let Some(port) = postgres {
-        let address = Address { port, database: "postgres".to_owned() };
-        return all(&chosen, &built, &address, record, "PostgreSQL", None);
+    let keys = Keys::new()?;
+    if postgres {
+        let peer = Peer::start(Some(&keys))?;
+        let run =
+            Run { built: &built, keys: &keys, address: peer.address(), label: "PostgreSQL".to_owned(), own: None };
+        return run.all(&chosen, record);
     }
     let binary = tree::binary(asked, Profile::Dev)?;
-    for model in models {
+    for (at, model) in models.into_iter().enumerate() {
         let launch = Launch { program: &binary, subcommand: "serve", settings: Settings::of(model), cpus: None };
-        let server = ServerUnderTest::start(&launch)?;
+        let server = keys::serve(&launch, &keys)?;
         let address = Address { port: server.port(), database: "postgres".to_owned() };
-        all(&chosen, &built, &address, false, &model.to_string(), Some(&launch))
-            .map_err(|text| format!("{text}\nrepeat: cargo xtask clients --model {model}"))?;
+        let run = Run { built: &built, keys: &keys, address, label: model.to_string(), own: Some(&launch) };
+        // Unless it was asked for, the longest runs in one model alone.
+        let is_due = |name: &&str| at == 0 || !names.is_empty() || *name != "tpcc";
+        let due: Vec<&str> = chosen.iter().copied().filter(is_due).collect();
+        run.all(&due, false).map_err(|text| format!("{text}\nrepeat: cargo xtask clients --model {model}"))?;
         server.stop()?;
     }
     Ok(())
 }
 
-/// Everything that was chosen, against one server.
-fn all(
-    chosen: &[&str],
-    built: &programs::Built,
-    address: &Address,
-    record: bool,
-    label: &str,
-    own: Option<&Launch<'_>>,
-) -> Outcome<()> {
-    for name in chosen {
-        let began = Instant::now();
-        let told = match (*name, own) {
-            ("psql", _) => describe::run(address, record)?,
-            ("dump", Some(launch)) => dump::run(launch)?,
-            // PostgreSQL's dump of its own database shows nothing.
-            ("dump", None) => continue,
-            _ => programs::run(name, built, address)?,
+/// Programs against one server.
+struct Run<'a> {
+    built: &'a programs::Built,
+    keys: &'a Keys,
+    address: Address,
+    label: String,
+    /// How servers like it are started; none where it is PostgreSQL.
+    own: Option<&'a Launch<'a>>,
+}
+
+impl Run<'_> {
+    /// Everything that was chosen; all that fail are told.
+    fn all(&self, chosen: &[&str], record: bool) -> Outcome<()> {
+        // psql lists everything that is there, so it has the server for itself. The others have schemas of their own.
+        let (alone, together): (Vec<&str>, Vec<&str>) = chosen.iter().partition(|name| **name == "psql");
+        let mut told: Vec<String> = alone.iter().filter_map(|name| self.one(name, record).err()).collect();
+        let next = AtomicUsize::new(0);
+        let walk = || -> Vec<String> {
+            let taken = std::iter::from_fn(|| together.get(next.fetch_add(1, Ordering::Relaxed)));
+            taken.filter_map(|name| self.one(name, record).err()).collect()
         };
-        println!("clients {name:<14} {label:<18} ok, {told} ({:.1} s)", began.elapsed().as_secs_f64());
+        std::thread::scope(|scope| {
+            let walkers = [(); LANES].map(|()| scope.spawn(walk));
+            for walker in walkers {
+                told.extend(walker.join().unwrap_or_else(|_| vec!["a program's check panicked".to_owned()]));
+            }
+        });
+        match told.is_empty() {
+            true => Ok(()),
+            false => {
+                Err(format!("{} of {} clients fail in {}:\n{}", told.len(), chosen.len(), self.label, told.join("\n")))
+            }
+        }
     }
-    Ok(())
+
+    fn one(&self, name: &str, record: bool) -> Outcome<()> {
+        let began = Instant::now();
+        let told = match (name, self.own) {
+            ("psql", _) => self.keys.ask_psql(&self.address).and_then(|()| describe::run(&self.address, record)),
+            ("dump", Some(launch)) => dump::run(launch),
+            ("tpcc", Some(launch)) => tpcc::run(launch),
+            // PostgreSQL's dump of its own database shows nothing.
+            ("dump" | "tpcc", None) => return Ok(()),
+            _ => programs::run(name, self.built, &self.address, self.keys),
+        };
+        let told = told.map_err(|text| format!("{name}: {text}"))?;
+        println!("clients {name:<14} {:<18} ok, {told} ({:.1} s)", self.label, began.elapsed().as_secs_f64());
+        Ok(())
+    }
 }

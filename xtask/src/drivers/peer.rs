@@ -2,6 +2,7 @@
 //!
 //! It refuses to run as root; as root it is given to the user `postgres`, whom its package has made.
 
+use super::keys::Keys;
 use super::{Address, output};
 use crate::{Outcome, process, tree};
 use std::net::TcpListener;
@@ -18,8 +19,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Makes a cluster and starts it.
-    pub fn start() -> Outcome<Peer> {
+    /// Makes a cluster and starts it, with encryption where there are keys for it.
+    pub fn start(keys: Option<&Keys>) -> Outcome<Peer> {
         let dir = tree::scratch("postgres")?;
         if process::is_root() {
             output(Command::new("chown").arg("postgres").arg(&dir))?;
@@ -30,11 +31,23 @@ impl Peer {
         let data = peer.dir.join("data").display().to_string();
         let words = ["-D", &data, "-U", "postgres", "--auth=trust", "--locale=C", "-E", "UTF8", "-N"];
         output(peer.program("initdb").args(words))?;
-        let options = format!(
+        let mut options = format!(
             "-c port={} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c fsync=off -c TimeZone=UTC",
             peer.port,
             peer.dir.display()
         );
+        if let Some(keys) = keys {
+            // Files of its own: it takes no key that belongs to somebody else.
+            let (certificate, key) = (peer.dir.join("server.crt"), peer.dir.join("server.key"));
+            for (from, to) in [(keys.certificate(), &certificate), (keys.key(), &key)] {
+                std::fs::copy(&from, to).map_err(|error| format!("{}: {error}", from.display()))?;
+                if process::is_root() {
+                    output(Command::new("chown").arg("postgres").arg(to))?;
+                }
+            }
+            let (certificate, key) = (certificate.display(), key.display());
+            options += &format!(" -c ssl=on -c ssl_cert_file={certificate} -c ssl_key_file={key}");
+        }
         let log = peer.dir.join("log").display().to_string();
         let words = ["-D", &data, "-w", "-l", &log, "-o", &options, "start"];
         // Its output goes to the log, or this program would wait for its end.
@@ -60,10 +73,14 @@ impl Peer {
         command
     }
 
+    /// The address of its first database.
+    pub fn address(&self) -> Address {
+        Address { port: self.port, database: "postgres".to_owned() }
+    }
+
     /// The address of one of its databases, which is made.
     pub fn database(&self, name: &str) -> Outcome<Address> {
-        let first = Address { port: self.port, database: "postgres".to_owned() };
-        output(first.client("psql").args(["-X", "-q", "-c", &format!("CREATE DATABASE {name}")]))?;
+        output(self.address().client("psql").args(["-X", "-q", "-c", &format!("CREATE DATABASE {name}")]))?;
         Ok(Address { port: self.port, database: name.to_owned() })
     }
 }

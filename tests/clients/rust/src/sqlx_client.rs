@@ -1,19 +1,17 @@
 //! sqlx.
 
-use crate::{same, url};
+use crate::{AUTHORITY, HOW, STRANGER, file, same, url, within};
 use futures::TryStreamExt;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions, PgRow};
+use sqlx::postgres::{
+    PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolCopyExt, PgPoolOptions, PgRow, PgSslMode,
+};
 use sqlx::types::time::{Date, OffsetDateTime, PrimitiveDateTime, Time};
 use sqlx::types::{Decimal, Json, Uuid};
-use sqlx::{Acquire, Column, Connection, Executor, FromRow, Row, TypeInfo};
+use sqlx::{Column, Connection, Executor, Row, TypeInfo};
 use std::str::FromStr;
 
-#[derive(FromRow, PartialEq, Debug)]
-struct Record {
-    id: i32,
-    a: Option<i32>,
-    b: String,
-}
+/// A row of the table: the number, and what may be null.
+type Record = (i32, Option<i32>, String);
 
 /// Everything.
 pub async fn run() {
@@ -33,8 +31,61 @@ pub async fn run() {
     }))
     .await;
     same(found, (0..40).map(|i| i * 2).collect(), "a pool");
+    copying(&pool).await;
+    notifications(&pool).await;
     pool.execute("DROP SCHEMA client_sqlx CASCADE").await.expect("the end");
     pool.close().await;
+    encrypted().await;
+}
+
+async fn copying(pool: &PgPool) {
+    let mut sink = pool.copy_in_raw("COPY t (a, b) FROM STDIN").await.expect("COPY FROM");
+    sink.send(&b"1000\tone\n1001\ttw"[..]).await.expect("a part");
+    sink.send(&b"o\n"[..]).await.expect("another part");
+    same(sink.finish().await.expect("its end"), 2, "COPY FROM");
+    let out =
+        pool.copy_out_raw("COPY (SELECT a, b FROM t WHERE a >= 1000 ORDER BY a) TO STDOUT").await.expect("COPY TO");
+    let parts: Vec<_> = out.try_collect().await.expect("its parts");
+    same(parts.concat(), b"1000\tone\n1001\ttwo\n".to_vec(), "COPY TO");
+    let sink = pool.copy_in_raw("COPY t (a, b) FROM STDIN").await.expect("COPY FROM");
+    let error = sink.abort("no more").await;
+    same(error.is_ok(), true, "a client that gives up");
+}
+
+async fn notifications(pool: &PgPool) {
+    let mut listener = PgListener::connect_with(pool).await.expect("a listener");
+    listener.listen_all(["sqlx_one", "Sqlx Two"]).await.expect("LISTEN");
+    // Nobody asks for anything meanwhile: the server has to send it by itself.
+    for (channel, payload) in [("sqlx_one", "first"), ("Sqlx Two", "")] {
+        let notify = sqlx::query("SELECT pg_notify($1, $2)").bind(channel).bind(payload);
+        notify.execute(pool).await.expect("pg_notify");
+        let heard = within(listener.recv()).await.expect("a notification");
+        same((heard.channel(), heard.payload()), (channel, payload), "a notification");
+    }
+    listener.unlisten("sqlx_one").await.expect("UNLISTEN");
+    pool.execute("NOTIFY sqlx_one; NOTIFY \"Sqlx Two\", 'last'").await.expect("NOTIFY");
+    same(within(listener.recv()).await.expect("the last").payload(), "last", "a channel that is heard no more");
+}
+
+async fn encrypted() {
+    let options = |host: &str, authority: &str| {
+        let options = PgConnectOptions::from_str(&url()).expect("an address").host(host);
+        options.ssl_mode(PgSslMode::VerifyFull).ssl_root_cert(file(authority))
+    };
+    let mut connection =
+        PgConnection::connect_with(&options("localhost", AUTHORITY)).await.expect("an encrypted connection");
+    same(
+        sqlx::query_scalar::<_, String>(HOW).fetch_one(&mut connection).await.expect("how"),
+        "TLSv1.3".to_owned(),
+        "encryption",
+    );
+    connection.close().await.expect("its end");
+    for (host, authority, what) in
+        [("localhost", STRANGER, "another authority"), ("127.0.0.1", AUTHORITY, "another name")]
+    {
+        let error = PgConnection::connect_with(&options(host, authority)).await.expect_err(what);
+        same(matches!(error, sqlx::Error::Tls(_) | sqlx::Error::Io(_)), true, what);
+    }
 }
 
 async fn types(connection: &mut PgConnection) {
@@ -66,7 +117,8 @@ async fn types(connection: &mut PgConnection) {
         "text" Option<String> = None;
     }
     // Rows of the simple protocol come as texts.
-    let row: PgRow = connection.fetch_one(sqlx::raw_sql("SELECT 1::int, 'x'::text, 2.5::numeric, true")).await.expect("raw");
+    let row: PgRow =
+        connection.fetch_one(sqlx::raw_sql("SELECT 1::int, 'x'::text, 2.5::numeric, true")).await.expect("raw");
     let decoded = (row.get::<i32, _>(0), row.get::<String, _>(1), row.get::<Decimal, _>(2), row.get::<bool, _>(3));
     same(decoded, (1, "x".to_owned(), Decimal::from_str("2.5").expect("a number"), true), "texts");
 }
@@ -81,8 +133,7 @@ async fn statements(connection: &mut PgConnection) {
         .fetch_all(&mut *connection)
         .await
         .expect("records");
-    let record = |id, b: &str| Record { id, a: Some(id - 1), b: b.to_owned() };
-    same(found, vec![record(2, "row 1"), record(3, "row 2")], "records");
+    same(found, vec![(2, Some(1), "row 1".to_owned()), (3, Some(2), "row 2".to_owned())], "records");
     // What its macros ask at compile time: the types of parameters and columns, and which columns may be null.
     let described = connection.describe("SELECT id, a, b, id + $1 AS c FROM t").await.expect("describe");
     let columns: Vec<(&str, &str)> =
@@ -97,20 +148,29 @@ async fn statements(connection: &mut PgConnection) {
     }
     drop(stream);
     same(sum, 49 * 50 / 2, "a stream");
+    // A plan as a value of JSON; the statement says so before it is executed.
+    let plan = sqlx::query_scalar::<_, Json<serde_json::Value>>("EXPLAIN (FORMAT JSON) SELECT * FROM t WHERE id = 1");
+    let plan = plan.fetch_one(&mut *connection).await.expect("EXPLAIN").0;
+    same(plan[0]["Plan"]["Relation Name"].as_str(), Some("t"), "a plan");
 }
 
 async fn transactions(connection: &mut PgConnection) {
-    let mut transaction = connection.begin().await.expect("begin");
+    let mut transaction = Connection::begin(&mut *connection).await.expect("begin");
     sqlx::query("DELETE FROM t WHERE a = 1").execute(&mut *transaction).await.expect("delete");
-    let mut inner = transaction.begin().await.expect("savepoint");
-    let error = sqlx::query("INSERT INTO t (a, b) VALUES (3, 'x')").execute(&mut *inner).await.expect_err("a value twice");
+    let mut inner = Connection::begin(&mut *transaction).await.expect("savepoint");
+    let error =
+        sqlx::query("INSERT INTO t (a, b) VALUES (3, 'x')").execute(&mut *inner).await.expect_err("a value twice");
     let known = error.as_database_error().expect("an error of the server");
-    same((known.is_unique_violation(), known.constraint(), known.table()), (true, Some("t_a_key"), Some("t")), "an error");
+    same(
+        (known.is_unique_violation(), known.constraint(), known.table()),
+        (true, Some("t_a_key"), Some("t")),
+        "an error",
+    );
     inner.rollback().await.expect("rollback to");
     transaction.commit().await.expect("commit");
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM t").fetch_one(&mut *connection).await.expect("count");
     same(count, 49, "the outer transaction holds");
-    drop(connection.begin().await.expect("begin"));
+    drop(Connection::begin(&mut *connection).await.expect("begin"));
     connection.ping().await.expect("a transaction that was dropped is undone");
     let error = sqlx::query("SELECT nothing").execute(&mut *connection).await.expect_err("no column");
     same(error.as_database_error().and_then(|known| known.code()).as_deref(), Some("42703"), "an error's code");
