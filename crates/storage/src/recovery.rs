@@ -116,6 +116,10 @@ impl Storage {
     /// Makes a new database, or recovers. Runs alone.
     pub(crate) fn recover(&'static self) -> Result<Recovered> {
         io::make_directories()?;
+        // What sessions had in temporary files when the server ended means nothing to anybody.
+        for number in io::list(Kind::Temp)? {
+            io::remove(FileName::new(Kind::Temp, number))?;
+        }
         match Control::read()? {
             None => {
                 self.refuse_without_control()?;

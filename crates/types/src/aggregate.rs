@@ -141,6 +141,14 @@ impl AggOp {
             || matches!(self, PercentileCont | PercentilesCont | PercentileDisc | PercentilesDisc | Mode)
     }
 
+    /// Does its state grow with each value?
+    pub fn keeps_values(self) -> bool {
+        use AggOp::*;
+        let lists =
+            matches!(self, StringAgg | ArrayAgg | ArrayAggArrays | JsonAgg | JsonbAgg | JsonObjectAgg | JsonbObjectAgg);
+        lists || self.is_ordered_set() && !self.is_hypothetical()
+    }
+
     /// Is it asked of a row that is not there?
     pub fn is_hypothetical(self) -> bool {
         matches!(self, AggOp::Rank | AggOp::DenseRank | AggOp::PercentRank | AggOp::CumeDist)

@@ -376,6 +376,16 @@ settings! {
     /// How much memory one sort or hash table may use before it writes to files.
     WorkMem "work_mem": Memory, Session, integer(64, i32::MAX, Unit::Kilobytes, 4_096);
 
+    /// How many times `work_mem` a hash table may use before rows go to files.
+    ///
+    /// Hash tables profit more from memory than sorts do.
+    HashMemMultiplier "hash_mem_multiplier": Memory, Session, real(1.0, 1000.0, Unit::None, 2.0);
+
+    /// How many bytes the temporary files of a session may have together; `-1` sets no limit.
+    ///
+    /// A statement that needs more fails with `53400`.
+    TempFileLimit "temp_file_limit": Memory, SuperSession, integer(-1, i32::MAX, Unit::Kilobytes, -1);
+
     /// How much memory a `VACUUM`, a `CREATE INDEX` or a recovery may use.
     MaintenanceWorkMem "maintenance_work_mem": Memory, Session, integer(1_024, i32::MAX, Unit::Kilobytes, 65_536);
 

@@ -62,8 +62,8 @@ pub use files::{descriptors, is_direct};
 pub(crate) use local::LocalIo;
 pub use name::{FileName, Kind};
 pub use operations::{
-    allocate, create, create_zeroed, exists, list, make_directories, read_small, remove, rename, size, sync_directory,
-    truncate, write_small,
+    allocate, create, create_zeroed, discard, exists, list, make_directories, read_small, remove, rename, size,
+    sync_directory, truncate, write_small,
 };
 pub use progress::{Op, Outcome, failure};
 pub use slot::{Method, Pending, SLOTS, pending, slots_used};

@@ -120,6 +120,12 @@ pub fn remove(name: FileName) -> Result<bool> {
     }
 }
 
+/// Removes a file whose user lets go of it, if that is possible now. False if it is left to whoever cleans up: a panic that unwinds must not
+/// wait.
+pub fn discard(name: FileName) -> bool {
+    !std::thread::panicking() && remove(name).is_ok()
+}
+
 /// Renames a file, over another one if there is one.
 pub fn rename(from: FileName, to: FileName) -> Result<()> {
     run(FileOp::Rename { from, to }).map(drop)

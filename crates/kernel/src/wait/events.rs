@@ -115,6 +115,8 @@ events! {
     DataFileWrite Io "DataFileWrite" AtCompletion long "A write of pages.";
     DataFileFlush Io "DataFileFlush" AtCompletion long "A flush of a data file to stable storage.";
     DataFileExtend Io "DataFileExtend" AtCompletion long "A data file grows.";
+    TempFileRead Io "BufFileRead" AtCompletion long "A read of a temporary file: rows that did not fit `work_mem`.";
+    TempFileWrite Io "BufFileWrite" AtCompletion long "A write of a temporary file: rows that do not fit `work_mem`.";
     DoubleWrite Io "DoubleWrite" AtCompletion long "A write of pages to the double-write area.";
     WalWrite Io "WalWrite" AtCompletion long "A write and flush of the log by the session that leads the group.";
     WalRead Io "WalRead" AtCompletion short "A read of the log, in recovery.";

@@ -20,8 +20,9 @@ impl sql::catalog::Provider for Provider {
         let deadlocks = self.storage.transactions.usage().deadlocks;
         let row = rows.row().oid(DATABASE).text(context.database).int(clients as u32);
         let row = row.count(ended.committed).count(ended.rolled_back).count(pages.reads).count(pages.hits);
-        // Rows and temporary files.
-        let row = row.nulls(8).count(deadlocks);
+        let spilled = context.relations.map(|relations| relations.spilled()).unwrap_or_default();
+        // Rows, conflicts.
+        let row = row.nulls(6).count(spilled.files).count(spilled.bytes).count(deadlocks);
         // Checksums, times, and how sessions ended.
         row.nulls(12).end();
         Ok(())

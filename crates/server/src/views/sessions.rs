@@ -22,10 +22,11 @@ pub const COLUMNS: &[ViewColumn] = &[
     column("requests", INT8),
     column("migrations", INT8),
     column("memory_bytes", INT8),
+    column("temp_bytes", INT8),
     column("backend_start", TIMESTAMPTZ),
 ];
 
-pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+pub fn rows(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let now = clock::now();
     for slot in slots_reached().iter().filter(|slot| slot.is_used()) {
         let parked = slot.is_parked();
@@ -55,7 +56,9 @@ pub fn rows(_context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
             None if parked => row.text("Client").text("ClientIdle").null(),
             None => row.nulls(3),
         };
-        row.count(slot.requests.get()).count(slot.moves.get()).count(slot.arena_bytes()).int(slot.started_at()).end();
+        let row = row.count(slot.requests.get()).count(slot.moves.get()).count(slot.arena_bytes());
+        let spilled = context.relations.map(|relations| relations.spilled_by(slot.id())).unwrap_or_default();
+        row.count(spilled.bytes).int(slot.started_at()).end();
     }
     Ok(())
 }

@@ -9,6 +9,7 @@
 //! | [`keys`] | a load of random statements on keys, and tables that come and go |
 //! | [`bulk`] | a load of many rows at a time, in a table that grows and is cut off |
 //! | [`large`] | a load of values that do not fit their rows |
+//! | [`spilling`] | a load of statements that need temporary files |
 //! | [`replay`] | a seed does the same in two processes |
 //!
 //! `SIM_SEEDS=17,18 cargo test -p server --test simulated NAME` walks those seeds and tells what each did, and
@@ -20,6 +21,7 @@ mod keys;
 mod large;
 mod replay;
 mod run;
+mod spilling;
 mod wire;
 
 use kernel::engine::sim::{Failure, Options, Report, Scenario};
@@ -191,4 +193,20 @@ fn large_power_cuts() {
 #[test]
 fn large_everything() {
     walk("large_everything", 0..20, |seed| large::run(seed, options(seed, Trouble::All), 25));
+}
+
+#[test]
+fn spilling_schedules() {
+    walk("spilling_schedules", 0..6, |seed| spilling::run(seed, options(seed, Trouble::None), 4));
+}
+
+#[test]
+fn spilling_kills() {
+    let kills = |seed| Options { kills: 6, kill_chance: 300, ..options(seed, Trouble::Kills) };
+    walk("spilling_kills", 0..12, |seed| spilling::run(seed, kills(seed), 5));
+}
+
+#[test]
+fn spilling_everything() {
+    walk("spilling_everything", 0..12, |seed| spilling::run(seed, options(seed, Trouble::All), 5));
 }

@@ -3,22 +3,36 @@
 //! With grouping sets a row is added once for each set: the keys that are not in the set are null then, and the set's number is one more
 //! key.
 //!
-//! Groups are given in the order in which their first rows came, so that grouping rows that are in order keeps it.
+//! Groups are given in the order in which their first rows came, so that grouping rows that are in order keeps it, as long as all fit in
+//! memory. When they do not, rows of groups that are there are added to them as before; all other rows go to files, in parts by their keys'
+//! hashes, and each part is grouped when the groups before it have been given.
+//!
+//! Rules
+//! 1. What an aggregate with `ORDER BY` is to add is sorted for all groups at once, by the group first. It goes to files too.
+//! 2. The arguments that an aggregate with `DISTINCT` has seen are kept for each group. When they have no room left, arguments that are not
+//!    among them are sorted, and those that are equal are added once.
 
-use super::sort::{SortKey, sort_rows};
-use super::store::{KeySet, Rows, key_pairs, kinds};
+use super::merge::{Sorted, Sorting};
+use super::sort::SortKey;
+use super::spill::{DiskRow, Partitions, RowReader, Written, bits, part};
+use super::store::{KeySet, key_pairs, kinds};
 use super::value::{Memory, Value};
 use super::{Exec, State};
-use crate::plan::blob::At;
+use crate::plan::blob::{At, Constant};
 use crate::plan::number;
 use crate::plan::record::{Aggregate, AggregateRecord};
 use crate::types::aggregate::{Accumulator, AggCall};
-use crate::types::{Datum, Kind, Oid};
+use crate::types::{Datum, Kind, Oid, compare};
 use base::{Error, Result, sqlstate};
 use std::rc::Rc;
 
+/// The extra buffers: of rows that were read, and of what each aggregate sorts.
+const READ: u32 = 0;
+const SORTED: u32 = 1;
+
 /// All groups, and the one that is given next.
 pub(super) struct Groups {
+    node: At,
     keys: KeySet,
     count: usize,
     /// For each group the states of its aggregates.
@@ -26,9 +40,21 @@ pub(super) struct Groups {
     at: usize,
     /// The aggregates.
     plans: Rc<[Plan]>,
-    /// The registers of the keys.
+    /// The registers of the keys, and their kinds; with grouping sets a kind more, for the set's number.
     registers: Vec<u32>,
+    kinds: Rc<[Kind]>,
     sets: Vec<Vec<u32>>,
+    /// How much memory there is, how much is taken beside what can be counted, and whether that is all.
+    limit: usize,
+    taken: usize,
+    full: bool,
+    level: u32,
+    /// Rows that are not in these groups, and those that are still to be grouped.
+    parts: Option<Partitions>,
+    batches: Vec<(Written, u32)>,
+    /// For each aggregate what is to be added in order.
+    sorting: Vec<Option<Sorting>>,
+    sorted: Vec<Option<Sorted>>,
 }
 
 /// The state of one aggregate over one group.
@@ -36,8 +62,6 @@ struct AggregateState {
     accumulator: Accumulator,
     /// Arguments that were seen, for `DISTINCT`.
     seen: Option<Box<KeySet>>,
-    /// Rows that are to be added in order, for `ORDER BY`: arguments, then keys.
-    rows: Option<Box<Rows>>,
 }
 
 /// An aggregate as the loop over rows needs it.
@@ -46,6 +70,15 @@ struct Plan {
     call: AggCall,
     kinds: Vec<Kind>,
     order: Vec<SortKey>,
+    /// Its state grows with the rows.
+    grows: bool,
+}
+
+/// Where a group's row is: added to it, or not in memory.
+#[derive(Clone, Copy)]
+enum Found {
+    Group(usize),
+    Elsewhere,
 }
 
 impl Exec<'_> {
@@ -56,9 +89,10 @@ impl Exec<'_> {
             State::Groups(groups) => groups,
             _ => {
                 let sets = self.grouping_sets(&record);
-                Box::new(self.groups(&record, sets)?)
+                Box::new(self.groups(node, &record, sets)?)
             }
         };
+        while groups.at == groups.count && self.next_part_of_groups(&record, &mut groups)? {}
         let found = groups.at < groups.count;
         if found {
             let group = groups.at;
@@ -93,13 +127,20 @@ impl Exec<'_> {
                 return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: an unknown aggregate"));
             };
             let kinds = kinds(bytes.list(At(record.kinds)));
+            // A row that is sorted begins with its group.
             let order = bytes
                 .list(At(record.order_keys))
                 .groups::<2>()
                 .enumerate()
-                .map(|(index, [kind, direction])| SortKey::new(kinds.len() + index, kind, direction))
+                .map(|(index, [kind, direction])| SortKey::new(1 + kinds.len() + index, kind, direction))
                 .collect();
-            plans.push(Plan { record, call: AggCall::new(op, Oid(record.argument)), kinds, order });
+            plans.push(Plan {
+                record,
+                call: AggCall::new(op, Oid(record.argument)),
+                kinds,
+                order,
+                grows: op.keeps_values(),
+            });
         }
         Ok(plans.into())
     }
@@ -126,159 +167,313 @@ impl Exec<'_> {
         }
     }
 
-    /// Adds the current row to its group of each set.
-    fn add_to_sets(
-        &mut self,
-        groups: &mut Groups,
-        sets: &[Vec<u32>],
-        plans: &[Plan],
-        (registers, kinds): (&[u32], &[Kind]),
-        buffer: u32,
-    ) -> Result<()> {
-        let row = self.read_registers(registers);
-        for number in 0..sets.len() {
-            let group = self.group_of_set(groups, sets, number, plans, &row, kinds, buffer)?;
-            for (index, plan) in plans.iter().enumerate() {
-                if self.holds(plan.record.filter)? {
-                    self.add_row(plan, &mut groups.states[group * plans.len() + index], buffer)?;
+    // ---- rows
+
+    /// Groups the rows of the node below.
+    fn groups(&mut self, node: At, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
+        let (registers, mut kinds) = key_pairs(self.plan.bytes.list(At(record.keys)));
+        if !sets.is_empty() {
+            kinds.push(Kind::Int8);
+        }
+        let plans = self.aggregate_plans(record)?;
+        let mut groups = Groups {
+            node,
+            keys: KeySet::default(),
+            count: 0,
+            states: Vec::new(),
+            at: 0,
+            registers,
+            kinds: kinds.into(),
+            sets,
+            limit: self.hash_memory(),
+            taken: 0,
+            full: false,
+            level: 0,
+            parts: None,
+            batches: Vec::new(),
+            sorting: plans.iter().map(|_| None).collect(),
+            sorted: Vec::new(),
+            plans,
+        };
+        self.memory.buffers[record.buffer as usize].clear();
+        if groups.registers.is_empty() && groups.sets.is_empty() {
+            if record.grouped == 0 {
+                groups.add_group()?;
+            }
+            while self.next(At(record.child))? {
+                self.breath()?;
+                if groups.count == 0 {
+                    groups.add_group()?;
                 }
+                self.add_to_group(record, &mut groups, 0)?;
+            }
+            return self.sort_arguments(groups);
+        }
+        let mut any = false;
+        let mut key = Vec::with_capacity(groups.kinds.len());
+        while self.next(At(record.child))? {
+            self.breath()?;
+            any = true;
+            for set in 0..groups.sets.len().max(1) {
+                self.add_row_to_set(record, &mut groups, set, &mut key)?;
+            }
+        }
+        // A set without keys has a group even without rows.
+        if !any {
+            for set in (0..groups.sets.len()).filter(|set| groups.sets[*set].is_empty()).collect::<Vec<_>>() {
+                key.clear();
+                key.extend(groups.registers.iter().map(|_| Value::Null).chain([Value::Int(set as i64)]));
+                let kinds = groups.kinds.clone();
+                self.find_or_add(&mut groups.keys, &key, &kinds, record.buffer)?;
+                groups.add_group()?;
+            }
+        }
+        self.sort_arguments(groups)
+    }
+
+    /// Adds the current row to its group of a set; without grouping sets there is one, of all keys.
+    #[inline]
+    fn add_row_to_set(
+        &mut self,
+        record: &Aggregate,
+        groups: &mut Groups,
+        set: usize,
+        key: &mut Vec<Value>,
+    ) -> Result<()> {
+        key.clear();
+        match groups.sets.get(set) {
+            None => key.extend(groups.registers.iter().map(|register| self.registers[*register as usize])),
+            Some(keys) => {
+                let value = |(index, register): (usize, &u32)| match keys.contains(&(index as u32)) {
+                    true => self.registers[*register as usize],
+                    false => Value::Null,
+                };
+                key.extend(groups.registers.iter().enumerate().map(value).chain([Value::Int(set as i64)]));
+            }
+        }
+        match self.find_group(record, groups, set, key)? {
+            Found::Group(group) => self.add_to_group(record, groups, group),
+            Found::Elsewhere => Ok(()),
+        }
+    }
+
+    /// The group of a key. It is made if there is room; if not, the row goes to a file.
+    #[inline]
+    fn find_group(&mut self, record: &Aggregate, groups: &mut Groups, set: usize, key: &[Value]) -> Result<Found> {
+        let kinds = groups.kinds.clone();
+        if groups.full {
+            if let Some(group) = self.find(&groups.keys, key, &kinds) {
+                return Ok(Found::Group(group));
+            }
+            let bits = bits(groups.limit);
+            let number = part(self.hash(key, kinds.iter().copied()), groups.level, bits);
+            let parts = match &mut groups.parts {
+                Some(parts) => parts,
+                none => none.insert(Partitions::new(self.new_spill()?, bits, groups.limit)),
+            };
+            let saved = self.plan.bytes.list(At(record.saved)).iter();
+            let values = saved.map(|register| self.registers[register as usize]);
+            parts.write(number, &self.memory, [Value::Int(set as i64)].into_iter().chain(values))?;
+            return Ok(Found::Elsewhere);
+        }
+        let (group, new) = self.find_or_add(&mut groups.keys, key, &kinds, record.buffer)?;
+        if new {
+            groups.add_group()?;
+            self.look_for_room(record, groups);
+        }
+        Ok(Found::Group(group))
+    }
+
+    /// Notes whether there is room for more groups.
+    #[inline]
+    fn look_for_room(&self, record: &Aggregate, groups: &mut Groups) {
+        const OF_GROUP: usize = 24;
+        let states = groups.states.len() * size_of::<AggregateState>();
+        let keys = groups.count * (OF_GROUP + groups.kinds.len() * size_of::<Value>());
+        let held = states + keys + groups.taken + self.memory.buffers[record.buffer as usize].len();
+        groups.full = held > groups.limit;
+    }
+
+    /// Goes on with rows that are in files; false if there are none left.
+    fn next_part_of_groups(&mut self, record: &Aggregate, groups: &mut Groups) -> Result<bool> {
+        if let Some(parts) = groups.parts.take() {
+            let level = groups.level + 1;
+            groups.batches.extend(parts.finish()?.into_iter().filter(|part| part.rows > 0).map(|part| (part, level)));
+        }
+        let Some((written, level)) = groups.batches.pop() else { return Ok(false) };
+        (groups.keys, groups.count, groups.at, groups.level) = (KeySet::default(), 0, 0, level);
+        (groups.taken, groups.full) = (0, false);
+        groups.states.clear();
+        groups.sorting.iter_mut().for_each(|sorting| *sorting = None);
+        self.memory.buffers[record.buffer as usize].clear();
+        let mut reader: RowReader = written.read()?;
+        let mut row = DiskRow::default();
+        let buffer = self.extra_buffer(groups.node, READ)?;
+        let saved = self.plan.bytes.list(At(record.saved));
+        let mut key = Vec::with_capacity(groups.kinds.len());
+        while reader.next(&mut row)? {
+            self.breath()?;
+            self.memory.buffers[buffer as usize].clear();
+            self.load_disk(&row, 1, saved.iter(), buffer)?;
+            let set = match row.datum(0) {
+                Datum::Int(set) => set as usize,
+                _ => 0,
+            };
+            self.add_row_to_set(record, groups, set, &mut key)?;
+        }
+        self.finish_arguments(groups)?;
+        Ok(true)
+    }
+
+    /// Adds the current row to a group's aggregates.
+    #[inline]
+    fn add_to_group(&mut self, record: &Aggregate, groups: &mut Groups, group: usize) -> Result<()> {
+        let plans = groups.plans.clone();
+        for (index, plan) in plans.iter().enumerate() {
+            if self.holds(plan.record.filter)? {
+                self.add_row(plan, record, groups, (group, index))?;
             }
         }
         Ok(())
     }
 
-    /// The group of a row in a set; made if it is new.
-    #[allow(clippy::too_many_arguments)]
-    fn group_of_set(
-        &mut self,
-        groups: &mut Groups,
-        sets: &[Vec<u32>],
-        number: usize,
-        plans: &[Plan],
-        row: &[Value],
-        kinds: &[Kind],
-        buffer: u32,
-    ) -> Result<usize> {
-        let is_in = |key: usize| sets.get(number).is_some_and(|set| set.contains(&(key as u32)));
-        let keys = row.iter().enumerate().map(|(key, value)| if is_in(key) { *value } else { Value::Null });
-        let key: Vec<Value> = keys.chain([Value::Int(number as i64)]).collect();
-        let (group, new) = self.find_or_add(&mut groups.keys, &key, kinds, buffer)?;
-        if new {
-            groups.count += 1;
-            let bytes = plans.len() * size_of::<AggregateState>();
-            groups.states.try_reserve(plans.len()).map_err(|_| super::store::refused(bytes))?;
-            groups.states.extend(plans.iter().map(new_state));
-        }
-        Ok(group)
-    }
-
-    /// Groups rows in several ways at once. A set without keys has a group even without rows.
-    fn groups_of_sets(&mut self, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
-        let bytes = self.plan.bytes;
-        let (registers, mut kinds) = key_pairs(bytes.list(At(record.keys)));
-        kinds.push(Kind::Int8);
-        let plans = self.aggregate_plans(record)?;
-        let mut groups = Groups::new(plans.clone(), registers.clone());
-        self.memory.buffers[record.buffer as usize].clear();
-        while self.next(At(record.child))? {
-            self.breath()?;
-            self.add_to_sets(&mut groups, &sets, &plans, (&registers, &kinds), record.buffer)?;
-        }
-        let nulls = vec![Value::Null; registers.len()];
-        for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
-            self.group_of_set(&mut groups, &sets, number, &plans, &nulls, &kinds, record.buffer)?;
-        }
-        groups.sets = sets;
-        Ok(groups)
-    }
-
-    fn groups(&mut self, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
-        if !sets.is_empty() {
-            return self.groups_of_sets(record, sets);
-        }
-        let bytes = self.plan.bytes;
-        let (registers, kinds) = key_pairs(bytes.list(At(record.keys)));
-        let plans = self.aggregate_plans(record)?;
-        let mut groups = Groups::new(plans.clone(), registers.clone());
-        let mut key = Vec::with_capacity(registers.len());
-        self.memory.buffers[record.buffer as usize].clear();
-        let single = registers.is_empty();
-        if single && record.grouped == 0 {
-            groups.count = 1;
-            groups.states.extend(plans.iter().map(new_state));
-        }
-        while self.next(At(record.child))? {
-            self.breath()?;
-            let group = match single {
-                true => {
-                    if groups.count == 0 {
-                        groups.count = 1;
-                        groups.states.extend(plans.iter().map(new_state));
-                    }
-                    0
-                }
-                false => {
-                    key.clear();
-                    key.extend(registers.iter().map(|register| self.registers[*register as usize]));
-                    let (group, new) = self.find_or_add(&mut groups.keys, &key, &kinds, record.buffer)?;
-                    if new {
-                        groups.count += 1;
-                        groups
-                            .states
-                            .try_reserve(plans.len())
-                            .map_err(|_| super::store::refused(plans.len() * size_of::<AggregateState>()))?;
-                        groups.states.extend(plans.iter().map(new_state));
-                    }
-                    group
-                }
-            };
-            for (index, plan) in plans.iter().enumerate() {
-                if self.holds(plan.record.filter)? {
-                    let state = &mut groups.states[group * plans.len() + index];
-                    self.add_row(plan, state, record.buffer)?;
-                }
-            }
-        }
-        Ok(groups)
-    }
-
     /// Adds the current row to an aggregate.
-    fn add_row(&mut self, plan: &Plan, state: &mut AggregateState, buffer: u32) -> Result<()> {
+    fn add_row(
+        &mut self,
+        plan: &Plan,
+        record: &Aggregate,
+        groups: &mut Groups,
+        (group, index): (usize, usize),
+    ) -> Result<()> {
         let start = self.stack.len();
         let scratch = self.push(plan.record.arguments)?;
         let count = plan.record.count as usize;
+        let state = &mut groups.states[group * groups.plans.len() + index];
+        let mut late = false;
         if let Some(seen) = &mut state.seen {
             let key = self.stack[start..].to_vec();
             let is_null = key.first().is_some_and(|value| value.is_null());
-            if is_null || !self.find_or_add(seen, &key, &plan.kinds, buffer)?.1 {
+            let is_known = is_null
+                || match groups.full {
+                    true => self.find(seen, &key, &plan.kinds).is_some(),
+                    false => !self.find_or_add(seen, &key, &plan.kinds, record.buffer)?.1,
+                };
+            if is_known {
                 self.stack.truncate(start);
                 self.memory.scratch.truncate(scratch);
                 return Ok(());
             }
+            late = groups.full;
+            groups.taken += 24 + count * size_of::<Value>();
+            self.look_for_room_again(record, groups);
         }
-        if let Some(rows) = &mut state.rows {
+        if late || !plan.order.is_empty() {
             self.push(plan.record.order)?;
-            let mut row = self.stack.drain(start..).collect::<Vec<_>>();
-            for value in &mut row {
-                *value = self.memory.keep(*value, buffer)?;
-            }
-            rows.push(row.into_iter())?;
-        } else {
-            let mut short = [Datum::Null; 4];
-            let long: Vec<Datum<'_>>;
-            let arguments = if count <= short.len() {
-                for (argument, value) in short.iter_mut().zip(&self.stack[start..]) {
-                    *argument = self.memory.datum(*value);
-                }
-                &short[..count]
-            } else {
-                long = self.stack[start..].iter().map(|value| self.memory.datum(*value)).collect();
-                &long
+            let sorting = match &mut groups.sorting[index] {
+                Some(sorting) => sorting,
+                none => none.insert(self.begin_arguments(groups.node, plan, index as u32)?),
             };
-            state.accumulator.add(plan.call, arguments)?;
+            let row = &mut sorting.rows;
+            let width = row.width;
+            row.values.try_reserve(width).map_err(|_| super::store::refused(width * size_of::<Value>()))?;
+            row.values.push(Value::Int(group as i64));
+            for at in start..self.stack.len() {
+                let value = self.memory.keep(self.stack[at], sorting.buffer)?;
+                row.values.push(value);
+            }
+            row.count += 1;
             self.stack.truncate(start);
+            self.memory.scratch.truncate(scratch);
+            return self.row_added(sorting);
         }
+        let mut short = [Datum::Null; 4];
+        let long: Vec<Datum<'_>>;
+        let arguments = if count <= short.len() {
+            for (argument, value) in short.iter_mut().zip(&self.stack[start..]) {
+                *argument = self.memory.datum(*value);
+            }
+            &short[..count]
+        } else {
+            long = self.stack[start..].iter().map(|value| self.memory.datum(*value)).collect();
+            &long
+        };
+        let state = &mut groups.states[group * groups.plans.len() + index];
+        state.accumulator.add(plan.call, arguments)?;
+        if plan.grows {
+            let bytes = |datum: &Datum<'_>| match datum {
+                Datum::Bytes(bytes) => bytes.len(),
+                _ => 0,
+            };
+            groups.taken += size_of::<Constant>() + arguments.iter().map(bytes).sum::<usize>();
+            self.look_for_room_again(record, groups);
+        }
+        self.stack.truncate(start);
         self.memory.scratch.truncate(scratch);
+        Ok(())
+    }
+
+    /// The same where a group has grown: what is full stays full.
+    #[inline]
+    fn look_for_room_again(&self, record: &Aggregate, groups: &mut Groups) {
+        if !groups.full {
+            self.look_for_room(record, groups);
+        }
+    }
+
+    // ---- arguments in order
+
+    fn begin_arguments(&mut self, node: At, plan: &Plan, index: u32) -> Result<Sorting> {
+        let mut keys = vec![SortKey { place: 0, kind: Kind::Int8, descending: false, nulls_first: false }];
+        keys.extend_from_slice(&plan.order);
+        if plan.record.distinct != 0 {
+            // So that those that are equal are beside each other.
+            let argument = |(index, kind): (usize, &Kind)| SortKey {
+                place: 1 + index,
+                kind: *kind,
+                descending: false,
+                nulls_first: false,
+            };
+            keys.extend(plan.kinds.iter().enumerate().map(argument));
+        }
+        let buffer = self.extra_buffer(node, SORTED + index)?;
+        Ok(self.begin_sorting(keys, 1 + plan.kinds.len() + plan.order.len(), buffer, None))
+    }
+
+    fn sort_arguments(&mut self, mut groups: Groups) -> Result<Groups> {
+        self.finish_arguments(&mut groups)?;
+        Ok(groups)
+    }
+
+    fn finish_arguments(&mut self, groups: &mut Groups) -> Result<()> {
+        groups.sorted.clear();
+        for sorting in &mut groups.sorting {
+            groups.sorted.push(match sorting.take() {
+                Some(sorting) => Some(self.finish_sorting(sorting)?),
+                None => None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds what was sorted for a group.
+    fn add_sorted(&mut self, plan: &Plan, sorted: &mut Sorted, state: &mut AggregateState, group: usize) -> Result<()> {
+        let mut last: Option<Vec<Constant>> = None;
+        while sorted.has_row() && sorted.datum(&self.memory, 0) == Datum::Int(group as i64) {
+            self.breath()?;
+            let arguments: Vec<Datum<'_>> =
+                (0..plan.kinds.len()).map(|place| sorted.datum(&self.memory, 1 + place)).collect();
+            let mut is_new = true;
+            if plan.record.distinct != 0 {
+                is_new = last.as_ref().is_none_or(|last| !all_equal(last, &arguments, &plan.kinds));
+                if is_new {
+                    last = Some(arguments.iter().map(|argument| Constant::of(*argument)).collect());
+                }
+            }
+            if is_new {
+                state.accumulator.add(plan.call, &arguments)?;
+            }
+            sorted.advance()?;
+        }
         Ok(())
     }
 
@@ -287,14 +482,8 @@ impl Exec<'_> {
         let plans = groups.plans.clone();
         for (index, plan) in plans.iter().enumerate() {
             let state = &mut groups.states[group * plans.len() + index];
-            if let Some(rows) = state.rows.take() {
-                let mut numbers: Vec<u32> = (0..rows.count as u32).collect();
-                sort_rows(&self.memory, &plan.order, &rows, &mut numbers)?;
-                for number in numbers {
-                    let row = &rows.row(number as usize)[..plan.kinds.len()];
-                    let arguments: Vec<Datum<'_>> = row.iter().map(|value| self.memory.datum(*value)).collect();
-                    state.accumulator.add(plan.call, &arguments)?;
-                }
+            if let Some(sorted) = &mut groups.sorted[index] {
+                self.add_sorted(plan, sorted, state, group)?;
             }
             let value = {
                 let context = self.around.context(&self.arena);
@@ -324,19 +513,27 @@ impl Exec<'_> {
     }
 }
 
-impl Groups {
-    fn new(plans: Rc<[Plan]>, registers: Vec<u32>) -> Groups {
-        let (keys, states, sets) = (KeySet::default(), Vec::new(), Vec::new());
-        Groups { keys, count: 0, states, at: 0, plans, registers, sets }
-    }
+fn all_equal(last: &[Constant], now: &[Datum<'_>], kinds: &[Kind]) -> bool {
+    last.iter().zip(now).zip(kinds).all(|((last, now), kind)| match (last.datum(), *now) {
+        (Datum::Null, Datum::Null) => true,
+        (Datum::Null, _) | (_, Datum::Null) => false,
+        (last, now) => compare::compare(*kind, last, now).is_eq(),
+    })
 }
 
-fn new_state(plan: &Plan) -> AggregateState {
-    let ordered = !plan.order.is_empty();
-    AggregateState {
-        accumulator: Accumulator::new(),
-        seen: (plan.record.distinct != 0).then(Box::default),
-        rows: ordered.then(|| Box::new(Rows::new(plan.kinds.len() + plan.order.len()))),
+impl Groups {
+    /// Room for the states of a new group.
+    #[inline]
+    fn add_group(&mut self) -> Result<()> {
+        let count = self.plans.len();
+        self.count += 1;
+        self.states.try_reserve(count).map_err(|_| super::store::refused(count * size_of::<AggregateState>()))?;
+        let new = |plan: &Plan| AggregateState {
+            accumulator: Accumulator::new(),
+            seen: (plan.record.distinct != 0).then(Box::default),
+        };
+        self.states.extend(self.plans.iter().map(new));
+        Ok(())
     }
 }
 

@@ -14,7 +14,8 @@
 //! | [`around`], `advisory`, [`sequence`], `privilege` | session, catalog, time; advisory locks; values of sequences; privileges |
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
-//! | [`scan`], [`series`], [`stored`], [`join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
+//! | `spill`, `merge`, `kept` | what does not fit in memory: rows in files, sorted and merged, read again |
+//! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`trigger`] | triggers of the tables that are changed |
@@ -27,6 +28,8 @@
 //! 1. A row is what the registers hold, until the node is asked for the next one.
 //! 2. Every few hundred rows the executor looks for interrupts and lets others run ([`breathe`]).
 //! 3. Memory that grows with data is asked for, never assumed: a refusal is `53200`; so is the stack for a node below a node: `54001`.
+//! 4. Rows that are sorted, hashed or kept take `work_mem`, or a multiple of it, and go to temporary files beyond. Exceptions are the rows
+//!    of one window's partition, the values of a subquery that is hashed, and what a recursion without `ALL` has seen.
 
 pub mod access;
 mod advisory;
@@ -36,9 +39,12 @@ pub mod conflict;
 pub mod constraint;
 pub(crate) mod deferred;
 pub mod eval;
+pub mod hash_join;
 pub mod join;
+mod kept;
 pub mod lock;
 pub(crate) mod lookup;
+mod merge;
 pub mod modify;
 mod objects;
 mod packed;
@@ -51,6 +57,7 @@ pub mod sequence;
 pub mod series;
 pub mod set;
 pub mod sort;
+mod spill;
 pub mod store;
 pub mod stored;
 pub mod subplan;
@@ -115,6 +122,8 @@ pub struct Exec<'e> {
     /// A row on its way to its table, and a key to its index.
     row_bytes: Vec<u8>,
     key_bytes: Vec<u8>,
+    /// Buffers beside those of the plan: of which node, which of its own, and the buffer.
+    extras: Vec<(u32, u32, u32)>,
 }
 
 /// What a node remembers between two rows.
@@ -140,15 +149,19 @@ enum State {
     /// A loop with a row of the outer node.
     Loop { matched: bool },
     /// A hash join.
-    Hash(Box<join::HashState>),
-    /// Rows that are kept.
-    Rows(Box<store::Rows>),
+    Hash(Box<hash_join::HashState>),
     /// Rows of a common table.
     Common(Box<recursive::CommonState>),
     /// A recursion.
     Recursion(Box<recursive::RecursionState>),
     /// Keys that were seen.
-    Seen(Box<store::KeySet>),
+    Distinct(Box<set::DistinctState>),
+    /// Rows that are sorted.
+    Sorted(Box<merge::Sorted>),
+    /// Rows that are kept, and where their reader stands.
+    Kept(Box<(kept::Kept, kept::Place)>),
+    /// Where a reader of rows that another keeps stands.
+    Place(Box<kept::Place>),
     /// Rows of an operation on sets.
     Sets(Box<set::SetState>),
     /// Groups.
@@ -212,6 +225,7 @@ impl<'e> Exec<'e> {
             captured: Vec::new(),
             row_bytes: Vec::new(),
             key_bytes: Vec::new(),
+            extras: Vec::new(),
         }
     }
 
@@ -398,8 +412,8 @@ impl<'e> Exec<'e> {
         }
         self.watch_rewound(node);
         let index = self.state_of(node);
-        if let State::Rows(rows) = &mut self.states[index] {
-            rows.restart();
+        if let State::Kept(state) = &mut self.states[index] {
+            state.1.restart();
         }
         Ok(())
     }

@@ -9,16 +9,23 @@
 //!    gives another reads.
 //! 3. A common table that depends on what is around it is computed again when a query that reads it begins again.
 
-use super::store::{KeySet, Rows, key_pairs};
+use super::kept::{Kept, Place};
+use super::store::{KeySet, key_pairs};
 use super::{Exec, State};
 use crate::plan::blob::At;
 use crate::plan::record::{CommonRecord, CommonScan, Recursion, WorkScan};
 use base::Result;
 
+/// Numbers of rows that a node keeps.
+/// The node may be another one's that keeps rows of its own.
+const COMMON: u32 = 1 << 20;
+const EVEN: u32 = 0;
+const ODD: u32 = 1;
+
 /// The rows of a common table so far.
 #[derive(Default)]
 pub(super) struct CommonState {
-    rows: Rows,
+    rows: Kept,
     complete: bool,
 }
 
@@ -26,7 +33,7 @@ pub(super) struct CommonState {
 #[derive(Default)]
 pub(super) struct RecursionState {
     /// The rows of this round so far.
-    rows: Rows,
+    rows: Kept,
     seen: KeySet,
     /// How many rounds are over.
     rounds: u64,
@@ -38,30 +45,32 @@ impl Exec<'_> {
         let record = CommonScan::read(bytes, node);
         let common = CommonRecord::read(bytes, At(bytes.list(self.commons).get(record.common as usize)));
         let index = common.state as usize;
-        let mut at = match self.take(node) {
-            State::At(at) => at as usize,
-            _ => 0,
-        };
+        let mut place = self.place_of(node);
         let pairs = bytes.list(At(record.columns));
-        loop {
-            if !self.has_common_row(&common, at)? {
-                break;
-            }
-            if let State::Common(state) = &self.states[index] {
-                let row = state.rows.row(at);
-                for [column, register] in pairs.groups::<2>() {
-                    self.registers[register as usize] = row[column as usize];
-                }
-            }
-            at += 1;
+        let mut found = false;
+        while !found && self.has_common_row(&common, place.at)? {
+            let State::Common(state) = std::mem::take(&mut self.states[index]) else { break };
+            let registers = pairs.groups::<2>().map(|[column, register]| (column as usize, register));
+            let read = self.read_kept(&state.rows, &mut place, node, registers);
+            self.states[index] = State::Common(state);
+            read?;
             self.breath()?;
-            if self.holds(record.filter)? {
-                self.put(node, State::At(at as u64));
-                return Ok(true);
-            }
+            found = self.holds(record.filter)?;
         }
-        self.put(node, State::At(at as u64));
-        Ok(false)
+        self.put_place(node, place);
+        Ok(found)
+    }
+
+    /// Where a node that reads kept rows stands.
+    fn place_of(&mut self, node: At) -> Box<Place> {
+        match self.take(node) {
+            State::Place(place) => place,
+            _ => Box::default(),
+        }
+    }
+
+    fn put_place(&mut self, node: At, place: Box<Place>) {
+        self.put(node, State::Place(place));
     }
 
     /// Finds rows of a common table until there is one of that number; false if there is none.
@@ -70,19 +79,19 @@ impl Exec<'_> {
         let mut state = match std::mem::take(&mut self.states[index]) {
             State::Common(state) => state,
             _ => {
-                self.memory.buffers[common.buffer as usize].clear();
                 let width = self.plan.bytes.list(At(common.columns)).len();
-                Box::new(CommonState { rows: Rows::new(width), complete: false })
+                let rows = self.begin_kept(At(common.root), width, common.buffer).numbered(COMMON);
+                Box::new(CommonState { rows, complete: false })
             }
         };
-        while row >= state.rows.count && !state.complete {
+        while row >= state.rows.count() && !state.complete {
             self.breath()?;
             match self.next(At(common.root))? {
-                true => self.save(&mut state.rows, self.plan.bytes.list(At(common.columns)), common.buffer)?,
+                true => self.keep_registers(&mut state.rows, self.plan.bytes.list(At(common.columns)))?,
                 false => state.complete = true,
             }
         }
-        let found = row < state.rows.count;
+        let found = row < state.rows.count();
         self.states[index] = State::Common(state);
         Ok(found)
     }
@@ -134,42 +143,35 @@ impl Exec<'_> {
                 return Ok(false);
             }
             _ => {
-                for buffer in [record.even, record.odd, record.seen] {
+                for buffer in [record.odd, record.seen] {
                     self.memory.buffers[buffer as usize].clear();
                 }
-                Box::new(RecursionState { rows: Rows::new(registers.len()), ..RecursionState::default() })
+                let rows = self.begin_kept(node, registers.len(), record.even).numbered(EVEN);
+                Box::new(RecursionState { rows, ..RecursionState::default() })
             }
         };
         loop {
-            let (child, buffer) = match state.rounds {
-                0 => (record.first, record.even),
-                rounds if rounds % 2 == 0 => (record.rest, record.even),
-                _ => (record.rest, record.odd),
-            };
+            let child = if state.rounds == 0 { record.first } else { record.rest };
             while self.next(At(child))? {
                 self.breath()?;
                 let row = self.read_registers(&registers);
                 if record.distinct != 0 && !self.find_or_add(&mut state.seen, &row, &kinds, record.seen)?.1 {
                     continue;
                 }
-                let mut kept = row;
-                for value in &mut kept {
-                    *value = self.memory.keep(*value, buffer)?;
-                }
-                state.rows.push(kept.into_iter())?;
+                self.keep_values(&mut state.rows, &row)?;
                 self.put(node, State::Recursion(state));
                 return Ok(true);
             }
-            if state.rows.count == 0 {
+            if state.rows.count() == 0 {
                 self.states[record.work as usize] = State::New;
                 self.put(node, State::Done);
                 return Ok(false);
             }
-            let found = std::mem::replace(&mut state.rows, Rows::new(registers.len()));
-            self.states[record.work as usize] = State::Rows(Box::new(found));
             state.rounds += 1;
-            let next = if state.rounds % 2 == 0 { record.even } else { record.odd };
-            self.memory.buffers[next as usize].clear();
+            let (buffer, number) = if state.rounds % 2 == 0 { (record.even, EVEN) } else { (record.odd, ODD) };
+            let next = self.begin_kept(node, registers.len(), buffer).numbered(number);
+            let found = std::mem::replace(&mut state.rows, next);
+            self.states[record.work as usize] = State::Kept(Box::new((found, Place::default())));
             self.rewind(At(record.rest))?;
         }
     }
@@ -184,28 +186,21 @@ impl Exec<'_> {
     pub(super) fn work_scan(&mut self, node: At) -> Result<bool> {
         let bytes = self.plan.bytes;
         let record = WorkScan::read(bytes, node);
-        let mut at = match self.take(node) {
-            State::At(at) => at as usize,
-            _ => 0,
-        };
-        loop {
-            match &self.states[record.work as usize] {
-                State::Rows(rows) if at < rows.count => {
-                    let row = rows.row(at);
-                    for [column, register] in bytes.list(At(record.columns)).groups::<2>() {
-                        self.registers[register as usize] = row[column as usize];
-                    }
-                }
-                _ => break,
+        let mut place = self.place_of(node);
+        let mut found = false;
+        while !found {
+            let State::Kept(work) = std::mem::take(&mut self.states[record.work as usize]) else { break };
+            let pairs = bytes.list(At(record.columns)).groups::<2>();
+            let registers = pairs.map(|[column, register]| (column as usize, register));
+            let read = self.read_kept(&work.0, &mut place, node, registers);
+            self.states[record.work as usize] = State::Kept(work);
+            if !read? {
+                break;
             }
-            at += 1;
             self.breath()?;
-            if self.holds(record.filter)? {
-                self.put(node, State::At(at as u64));
-                return Ok(true);
-            }
+            found = self.holds(record.filter)?;
         }
-        self.put(node, State::At(at as u64));
-        Ok(false)
+        self.put_place(node, place);
+        Ok(found)
     }
 }

@@ -1,7 +1,7 @@
 //! Where rows come from: expressions, functions, views; and what passes them on.
 
+use super::kept::Place;
 use super::series::{FunctionState, next_moment};
-use super::store::Rows;
 use super::trigger::TRANSITIONS;
 use super::value::Value;
 use super::{Exec, State};
@@ -238,24 +238,20 @@ impl Exec<'_> {
         let bytes = self.plan.bytes;
         let record = Materialize::read(bytes, node);
         let saved = bytes.list(At(record.saved));
-        let mut rows = match self.take(node) {
-            State::Rows(rows) => rows,
+        let mut state = match self.take(node) {
+            State::Kept(state) => state,
             _ => {
-                let mut rows = Box::new(Rows::new(saved.len()));
-                self.memory.buffers[record.buffer as usize].clear();
+                let mut kept = self.begin_kept(node, saved.len(), record.buffer);
                 while self.next(At(record.child))? {
                     self.breath()?;
-                    self.save(&mut rows, saved, record.buffer)?;
+                    self.keep_registers(&mut kept, saved)?;
                 }
-                rows
+                Box::new((kept, Place::default()))
             }
         };
-        let found = rows.at < rows.count;
-        if found {
-            self.load(&rows, rows.at, saved);
-            rows.at += 1;
-        }
-        self.put(node, State::Rows(rows));
+        let (kept, place) = &mut *state;
+        let found = self.read_kept(kept, place, node, saved.iter().enumerate())?;
+        self.put(node, State::Kept(state));
         Ok(found)
     }
 

@@ -1,11 +1,35 @@
 //! Distinct rows, operations on sets, one node after another, some rows of many.
+//!
+//! Distinct rows are known by a hash table of their keys. When that is full, rows whose keys are not in it go to files, in parts by their
+//! hashes, and each part has its turn when the rows before it have been given. Where rows come in an order that begins with the keys, the
+//! row before is enough to know.
 
+use super::spill::{DiskRow, Partitions, RowReader, Written, bits, part};
 use super::store::{KeySet, key_pairs};
 use super::value::Value;
 use super::{Exec, State};
 use crate::plan::blob::At;
 use crate::plan::record::{Append, Distinct, Limit, SetOperation};
+use crate::types::Kind;
 use base::{Error, Result, sqlstate};
+
+/// The extra buffer of rows that were read.
+const READ: u32 = 0;
+
+/// Keys that were seen, as far as they are in memory.
+#[derive(Default)]
+pub(super) struct DistinctState {
+    seen: KeySet,
+    /// Of rows in order: the keys of the row before.
+    before: Option<Vec<Value>>,
+    limit: usize,
+    full: bool,
+    level: u32,
+    parts: Option<Partitions>,
+    batches: Vec<(Written, u32)>,
+    reader: Option<RowReader>,
+    row: DiskRow,
+}
 
 /// Rows of an operation on sets that are to be given.
 pub(super) struct SetState {
@@ -13,6 +37,8 @@ pub(super) struct SetState {
     /// For each distinct row how often it is to be given.
     counts: Vec<u64>,
     row: usize,
+    /// Parts of both sides that are in files.
+    batches: Vec<([Written; 2], u32)>,
 }
 
 impl Exec<'_> {
@@ -20,24 +46,85 @@ impl Exec<'_> {
         let bytes = self.plan.bytes;
         let record = Distinct::read(bytes, node);
         let (registers, kinds) = key_pairs(bytes.list(At(record.keys)));
-        let mut seen = match self.take(node) {
-            State::Seen(seen) => seen,
+        let mut state = match self.take(node) {
+            State::Distinct(state) => state,
+            State::Done => {
+                self.put(node, State::Done);
+                return Ok(false);
+            }
             _ => {
                 self.memory.buffers[record.buffer as usize].clear();
-                Box::default()
+                Box::new(DistinctState { limit: self.hash_memory(), ..DistinctState::default() })
             }
         };
-        let mut found = false;
-        while self.next(At(record.child))? {
+        while self.next_candidate(node, &record, &mut state)? {
             self.breath()?;
             let key = self.read_registers(&registers);
-            if self.find_or_add(&mut seen, &key, &kinds, record.buffer)?.1 {
-                found = true;
-                break;
+            if record.sorted != 0 {
+                if state.before.as_ref().is_some_and(|before| self.all_same(before, &key, kinds.iter().copied())) {
+                    continue;
+                }
+                self.memory.buffers[record.buffer as usize].clear();
+                let kept: Result<Vec<Value>> =
+                    key.into_iter().map(|value| self.memory.keep(value, record.buffer)).collect();
+                state.before = Some(kept?);
+                self.put(node, State::Distinct(state));
+                return Ok(true);
+            }
+            if state.full {
+                if self.find(&state.seen, &key, &kinds).is_none() {
+                    let bits = bits(state.limit);
+                    let number = part(self.hash(&key, kinds.iter().copied()), state.level, bits);
+                    let parts = match &mut state.parts {
+                        Some(parts) => parts,
+                        none => none.insert(Partitions::new(self.new_spill()?, bits, state.limit)),
+                    };
+                    let saved = bytes.list(At(record.saved)).iter();
+                    let values = saved.map(|register| self.registers[register as usize]);
+                    parts.write(number, &self.memory, values)?;
+                }
+                continue;
+            }
+            if self.find_or_add(&mut state.seen, &key, &kinds, record.buffer)?.1 {
+                let held = state.seen.bytes() + self.memory.buffers[record.buffer as usize].len();
+                state.full = held > state.limit;
+                self.put(node, State::Distinct(state));
+                return Ok(true);
             }
         }
-        self.put(node, State::Seen(seen));
-        Ok(found)
+        self.put(node, State::Done);
+        Ok(false)
+    }
+
+    /// The next row that may be a new one: of the node below, then of the files.
+    fn next_candidate(&mut self, node: At, record: &Distinct, state: &mut DistinctState) -> Result<bool> {
+        loop {
+            match &mut state.reader {
+                None => {
+                    if self.next(At(record.child))? {
+                        return Ok(true);
+                    }
+                }
+                Some(reader) => {
+                    if reader.next(&mut state.row)? {
+                        let buffer = self.extra_buffer(node, READ)?;
+                        self.memory.buffers[buffer as usize].clear();
+                        let saved = self.plan.bytes.list(At(record.saved));
+                        self.load_disk(&state.row, 0, saved.iter(), buffer)?;
+                        return Ok(true);
+                    }
+                }
+            }
+            if let Some(parts) = state.parts.take() {
+                let level = state.level + 1;
+                let written = parts.finish()?.into_iter().filter(|part| part.rows > 0);
+                state.batches.extend(written.map(|part| (part, level)));
+            }
+            let Some((written, level)) = state.batches.pop() else { return Ok(false) };
+            state.reader = Some(written.read()?);
+            (state.seen, state.full, state.level) = (KeySet::default(), false, level);
+            self.memory.buffers[record.buffer as usize].clear();
+        }
     }
 
     pub(super) fn append(&mut self, node: At) -> Result<bool> {
@@ -60,50 +147,24 @@ impl Exec<'_> {
 
     /// `INTERSECT` and `EXCEPT`: both sides are read, then each row is given as often as the operation says.
     pub(super) fn set_operation(&mut self, node: At) -> Result<bool> {
-        let bytes = self.plan.bytes;
-        let record = SetOperation::read(bytes, node);
-        let (registers, kinds) = key_pairs(bytes.list(At(record.keys)));
+        let record = SetOperation::read(self.plan.bytes, node);
+        let (registers, kinds) = key_pairs(self.plan.bytes.list(At(record.keys)));
         let mut state = match self.take(node) {
             State::Sets(state) => state,
-            _ => {
-                self.memory.buffers[record.buffer as usize].clear();
-                let mut keys = KeySet::default();
-                let mut sides: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
-                for (side, child) in [record.left, record.right].into_iter().enumerate() {
-                    while self.next(At(child))? {
-                        self.breath()?;
-                        let key = self.read_registers(&registers);
-                        // Rows that only the second side has are never given.
-                        let row = match side {
-                            0 => Some(self.find_or_add(&mut keys, &key, &kinds, record.buffer)?.0),
-                            _ => self.find(&keys, &key, &kinds),
-                        };
-                        if let Some(row) = row {
-                            let counts = &mut sides[side];
-                            counts.resize(counts.len().max(row + 1), 0);
-                            counts[row] += 1;
-                        }
-                    }
-                }
-                let [left, right] = sides;
-                let counts = left
-                    .iter()
-                    .enumerate()
-                    .map(|(row, &left)| {
-                        let right = right.get(row).copied().unwrap_or(0);
-                        match record.operation {
-                            0 => u64::from(right > 0),
-                            1 => u64::from(right == 0),
-                            2 => left.min(right),
-                            _ => left.saturating_sub(right),
-                        }
-                    })
-                    .collect();
-                Box::new(SetState { keys, counts, row: 0 })
-            }
+            _ => Box::new(self.read_sides(node, &record, (&registers, &kinds), None, 0)?),
         };
-        while state.row < state.counts.len() && state.counts[state.row] == 0 {
-            state.row += 1;
+        loop {
+            while state.row < state.counts.len() && state.counts[state.row] == 0 {
+                state.row += 1;
+            }
+            if state.row < state.counts.len() {
+                break;
+            }
+            let Some((sides, level)) = state.batches.pop() else { break };
+            let batches = std::mem::take(&mut state.batches);
+            let readers = [sides[0].read()?, sides[1].read()?];
+            *state = self.read_sides(node, &record, (&registers, &kinds), Some(readers), level)?;
+            state.batches.extend(batches);
         }
         let found = state.row < state.counts.len();
         if found {
@@ -114,6 +175,91 @@ impl Exec<'_> {
         }
         self.put(node, State::Sets(state));
         Ok(found)
+    }
+
+    /// Reads both sides, from the nodes or from files, and counts rows that are equal.
+    fn read_sides(
+        &mut self,
+        node: At,
+        record: &SetOperation,
+        (registers, kinds): (&[u32], &[Kind]),
+        mut readers: Option<[RowReader; 2]>,
+        level: u32,
+    ) -> Result<SetState> {
+        self.memory.buffers[record.buffer as usize].clear();
+        let limit = self.hash_memory();
+        let bits = bits(limit);
+        let read = match readers {
+            Some(_) => self.extra_buffer(node, READ)?,
+            None => 0,
+        };
+        let mut row = DiskRow::default();
+        let mut keys = KeySet::default();
+        let mut counts: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
+        let mut parts: Option<[Partitions; 2]> = None;
+        let mut full = false;
+        for (side, child) in [record.left, record.right].into_iter().enumerate() {
+            loop {
+                match &mut readers {
+                    None => {
+                        if !self.next(At(child))? {
+                            break;
+                        }
+                    }
+                    Some(readers) => {
+                        if !readers[side].next(&mut row)? {
+                            break;
+                        }
+                        self.memory.buffers[read as usize].clear();
+                        self.load_disk(&row, 0, registers.iter().copied(), read)?;
+                    }
+                }
+                self.breath()?;
+                let key = self.read_registers(registers);
+                // Rows that only the second side has are never given.
+                let number = match side == 0 && !full {
+                    true => Some(self.find_or_add(&mut keys, &key, kinds, record.buffer)?.0),
+                    false => self.find(&keys, &key, kinds),
+                };
+                let Some(number) = number else {
+                    let number = part(self.hash(&key, kinds.iter().copied()), level, bits);
+                    if side == 0 && parts.is_none() {
+                        let sides = [self.new_spill()?, self.new_spill()?];
+                        parts = Some(sides.map(|spill| Partitions::new(spill, bits, limit)));
+                    }
+                    if let Some(parts) = &mut parts
+                        && (side == 0 || parts[0].rows(number) > 0)
+                    {
+                        parts[side].write(number, &self.memory, key.into_iter())?;
+                    }
+                    continue;
+                };
+                let counts = &mut counts[side];
+                counts.resize(counts.len().max(number + 1), 0);
+                counts[number] += 1;
+                if side == 0 && !full {
+                    let counted = counts.len() * 2 * size_of::<u64>();
+                    full = keys.bytes() + counted + self.memory.buffers[record.buffer as usize].len() > limit;
+                }
+            }
+        }
+        let mut batches = Vec::new();
+        if let Some([left, right]) = parts {
+            let sides = left.finish()?.into_iter().zip(right.finish()?);
+            batches.extend(sides.filter(|(left, _)| left.rows > 0).map(|(left, right)| ([left, right], level + 1)));
+        }
+        let [left, right] = counts;
+        let given = |(row, &left): (usize, &u64)| {
+            let right = right.get(row).copied().unwrap_or(0);
+            match record.operation {
+                0 => u64::from(right > 0),
+                1 => u64::from(right == 0),
+                2 => left.min(right),
+                _ => left.saturating_sub(right),
+            }
+        };
+        let counts = left.iter().enumerate().map(given).collect();
+        Ok(SetState { keys, counts, row: 0, batches })
     }
 
     pub(super) fn limit(&mut self, node: At) -> Result<bool> {

@@ -1,15 +1,16 @@
 //! Sorting: all rows, or the first few.
 //!
 //! When it is known how many rows will be asked for, only so many are kept: rows gather until there are twice as many,
-//! and then the larger half goes.
+//! and then the larger half goes. Rows that do not fit `work_mem` go to files ([`merge`](super::merge)).
 
+use super::merge::Sorted;
 use super::store::Rows;
 use super::value::{Memory, Value};
 use super::{Exec, State};
 use crate::plan::blob::At;
 use crate::plan::number;
 use crate::plan::record::Sort;
-use crate::types::{Kind, compare};
+use crate::types::{Datum, Kind, compare};
 use base::Result;
 use std::cmp::Ordering;
 
@@ -46,6 +47,27 @@ pub(super) fn order(memory: &Memory<'_>, keys: &[SortKey], left: &[Value], right
     Ordering::Equal
 }
 
+/// The same for rows of which others know the values.
+pub(super) fn order_of<'a, 'b>(
+    keys: &[SortKey],
+    left: impl Fn(usize) -> Datum<'a>,
+    right: impl Fn(usize) -> Datum<'b>,
+) -> Ordering {
+    for key in keys {
+        let (a, b) = (left(key.place), right(key.place));
+        let order = match (a.is_null(), b.is_null()) {
+            (true, true) => continue,
+            (true, false) => return if key.nulls_first { Ordering::Less } else { Ordering::Greater },
+            (false, true) => return if key.nulls_first { Ordering::Greater } else { Ordering::Less },
+            (false, false) => compare::compare(key.kind, a, b),
+        };
+        if order.is_ne() {
+            return if key.descending { order.reverse() } else { order };
+        }
+    }
+    Ordering::Equal
+}
+
 /// Sorts the numbers of rows; looks for interrupts on the way.
 pub(super) fn sort_rows(memory: &Memory<'_>, keys: &[SortKey], rows: &Rows, numbers: &mut [u32]) -> Result<()> {
     const COMPARISONS_BETWEEN: u32 = 1024;
@@ -73,20 +95,32 @@ impl Exec<'_> {
         let bytes = self.plan.bytes;
         let record = Sort::read(bytes, node);
         let saved = bytes.list(At(record.saved));
-        let mut rows = match self.take(node) {
-            State::Rows(rows) => rows,
+        let mut sorted = match self.take(node) {
+            State::Sorted(sorted) => sorted,
             _ => Box::new(self.sorted(&record)?),
         };
-        let found = rows.at < rows.count;
+        let found = sorted.has_row();
         if found {
-            self.load(&rows, rows.at, saved);
-            rows.at += 1;
+            match &mut *sorted {
+                Sorted::Memory(rows) => {
+                    self.load(rows, rows.at, saved);
+                    rows.at += 1;
+                }
+                Sorted::Merged(merge) => {
+                    self.memory.buffers[record.buffer as usize].clear();
+                    if let Some(row) = merge.row() {
+                        self.load_disk(row, 0, saved.iter(), record.buffer)?;
+                    }
+                    self.breath()?;
+                    merge.advance()?;
+                }
+            }
         }
-        self.put(node, State::Rows(rows));
+        self.put(node, State::Sorted(sorted));
         Ok(found)
     }
 
-    fn sorted(&mut self, record: &Sort) -> Result<Rows> {
+    fn sorted(&mut self, record: &Sort) -> Result<Sorted> {
         let bytes = self.plan.bytes;
         let saved = bytes.list(At(record.saved));
         let places: Vec<u32> = saved.iter().collect();
@@ -105,26 +139,25 @@ impl Exec<'_> {
                 _ => None,
             },
         };
-        let mut rows = Rows::new(saved.len());
-        self.memory.buffers[record.buffer as usize].clear();
+        let mut sorting = self.begin_sorting(keys, saved.len(), record.buffer, bound);
         while self.next(At(record.child))? {
             self.breath()?;
-            self.save(&mut rows, saved, record.buffer)?;
-            // With a bound of one hundred rows, two hundred and more are cut to one hundred.
-            if let Some(bound) = bound
-                && rows.count >= bound.saturating_mul(2).max(64)
-            {
-                rows = self.first_rows(&keys, rows, bound, record.buffer)?;
-            }
+            self.save(&mut sorting.rows, saved, record.buffer)?;
+            self.row_added(&mut sorting)?;
         }
-        let count = rows.count;
-        self.first_rows(&keys, rows, bound.unwrap_or(count), record.buffer)
+        self.finish_sorting(sorting)
+    }
+
+    /// The numbers of rows in order.
+    pub(super) fn sorted_numbers(&self, keys: &[SortKey], rows: &Rows) -> Result<Vec<u32>> {
+        let mut numbers: Vec<u32> = (0..rows.count as u32).collect();
+        sort_rows(&self.memory, keys, rows, &mut numbers)?;
+        Ok(numbers)
     }
 
     /// The first rows in order; what the others kept in the buffer is given up once that pays.
-    fn first_rows(&mut self, keys: &[SortKey], rows: Rows, bound: usize, buffer: u32) -> Result<Rows> {
-        let mut numbers: Vec<u32> = (0..rows.count as u32).collect();
-        sort_rows(&self.memory, keys, &rows, &mut numbers)?;
+    pub(super) fn first_rows(&mut self, keys: &[SortKey], rows: Rows, bound: usize, buffer: u32) -> Result<Rows> {
+        let mut numbers = self.sorted_numbers(keys, &rows)?;
         numbers.truncate(bound);
         let mut first = Rows::new(rows.width);
         first

@@ -44,11 +44,6 @@ impl Rows {
         self.count += 1;
         Ok(())
     }
-
-    /// Begins again with the first row.
-    pub(super) fn restart(&mut self) {
-        self.at = 0;
-    }
 }
 
 /// Keys, each with a number of its own, counted from zero.
@@ -57,6 +52,15 @@ pub(super) struct KeySet {
     table: HashTable<(u64, u32)>,
     /// The keys themselves.
     pub(super) keys: Rows,
+}
+
+impl KeySet {
+    /// About how many bytes it takes beside those of the keys.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        const OF_KEY: usize = 24;
+        self.keys.count * (OF_KEY + self.keys.width * size_of::<Value>())
+    }
 }
 
 impl Exec<'_> {

@@ -253,14 +253,32 @@ impl Planner<'_> {
         let mut sorted = keys.is_empty() || in_order_of_windows;
         if let Some(distinct) = distinct {
             let all = distinct.len() == types.len() && order_by.iter().all(|key| distinct.contains(&key.target));
-            if !all && !sorted {
-                // `DISTINCT ON` keeps the first row of the order.
-                node = Node::Sort { child: Box::new(node), keys: keys.clone(), bound: None };
+            let keeps_order = !all && !keys.is_empty();
+            if keeps_order {
+                // `DISTINCT ON` keeps the first row of the order, in which rows with equal values must be beside each other.
+                let ordered = |index: &u16| order_by.iter().any(|key| key.target == *index);
+                let missing: Vec<Key> = distinct
+                    .iter()
+                    .filter(|index| !ordered(index))
+                    .map(|index| Key {
+                        expr: result(*index),
+                        kind: table::kind(types[usize::from(*index)].oid),
+                        descending: false,
+                        nulls_first: false,
+                    })
+                    .collect();
+                if !sorted || !missing.is_empty() {
+                    let keys = keys.iter().cloned().chain(missing).collect();
+                    node = Node::Sort { child: Box::new(node), keys, bound: None };
+                }
                 sorted = true;
+            } else {
+                // What does not fit in memory comes later.
+                sorted = keys.is_empty();
             }
             let keys =
                 distinct.into_iter().map(|index| (result(index), table::kind(types[usize::from(index)].oid))).collect();
-            node = Node::Distinct { child: Box::new(node), keys };
+            node = Node::Distinct { child: Box::new(node), keys, sorted: keeps_order };
         }
         if !sorted && in_order(self.bound, &mut node, &keys, limit.is_some()) {
             sorted = true;
@@ -308,7 +326,7 @@ impl Planner<'_> {
             let append = Node::Append { relation, children };
             return Ok(match all {
                 true => append,
-                false => Node::Distinct { child: Box::new(append), keys },
+                false => Node::Distinct { child: Box::new(append), keys, sorted: false },
             });
         }
         let except = operation == SetOperation::Except;

@@ -181,7 +181,7 @@ impl Guess<'_> {
                 false => 1.0,
                 true => self.groups(&grouping.keys, self.rows(child)),
             },
-            Node::Distinct { child, keys } => {
+            Node::Distinct { child, keys, .. } => {
                 let keys: Vec<Expr> = keys.iter().map(|(key, _)| key.clone()).collect();
                 self.groups(&keys, self.rows(child))
             }

@@ -218,6 +218,8 @@ records! {
         outer_nulls,
         /// Where kept bytes are.
         buffer,
+        /// Registers of the outer node that are read above.
+        outer_saved,
     }
     /// Rows of another node in order.
     Sort {
@@ -261,6 +263,8 @@ records! {
         sets,
         /// For each `GROUPING (…)` its register and the place of a list of the numbers of its keys.
         tests,
+        /// Registers of the node that keys and aggregates are computed from.
+        saved,
     }
     /// Rows of another node, which come in order, with what is computed from the rows around each.
     WindowAgg {
@@ -293,6 +297,10 @@ records! {
         keys,
         /// Where kept bytes are.
         buffer,
+        /// Registers that are read above, keys included.
+        saved,
+        /// 1 if rows with equal keys come one after another.
+        sorted,
     }
     /// Rows of several nodes, one after another. All set the same registers.
     Append {

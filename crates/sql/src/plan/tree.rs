@@ -192,6 +192,8 @@ pub enum Node {
     Distinct {
         child: Box<Node>,
         keys: Vec<(Expr, Kind)>,
+        /// Rows with equal keys come one after another.
+        sorted: bool,
     },
     Append {
         relation: RelationId,

@@ -446,6 +446,21 @@ impl<'v> SettingsView<'v> {
         self.value(id).bool()
     }
 
+    /// How much memory a sort may use, in bytes.
+    pub fn work_memory(&self) -> usize {
+        (self.value(SettingId::WorkMem).number().max(0) as usize).saturating_mul(1024)
+    }
+
+    /// How much memory a hash table may use, in bytes.
+    pub fn hash_memory(&self) -> usize {
+        (self.work_memory() as f64 * self.value(SettingId::HashMemMultiplier).real()) as usize
+    }
+
+    /// How many bytes temporary files may have; none if there is no limit.
+    pub fn temp_file_limit(&self) -> Option<u64> {
+        u64::try_from(self.value(SettingId::TempFileLimit).number()).ok().map(|limit| limit.saturating_mul(1024))
+    }
+
     /// The isolation level that new transactions have.
     pub fn default_isolation(&self) -> Isolation {
         let number = self.value(SettingId::DefaultTransactionIsolation).number();

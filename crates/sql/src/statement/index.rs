@@ -284,7 +284,7 @@ impl<A: Allocator + Copy> Session<A> {
         let relations = env.stored()?;
         let Rows::Stored(rows) = table.rows else { return Ok(()) };
         let mut maker = KeyMaker::new(table, index);
-        let mut sorter = Sorter::new(relations, self.sort_memory(env));
+        let mut sorter = Sorter::new(relations, self.sort_memory(env), self.view(env).temp_file_limit());
         let in_key: Vec<usize> = index.key_columns().unwrap_or_default().into_iter().map(usize::from).collect();
         let key_of = |row: &[u8], out: &mut Vec<u8>| maker.key(row, out).map(drop);
         over_rows(relations.heap(rows), (&row_shapes(table), &in_key), key_of, |key, root| sorter.push(key, root))?;
@@ -368,7 +368,7 @@ impl<A: Allocator + Copy> Session<A> {
         let view = self.view(env);
         let around = self.around(env, LazyCatalog::made(&catalog), &view, style);
         let mut exec = Exec::new(plan, &around, Some(tables));
-        let mut sorter = Sorter::new(relations, self.sort_memory(env));
+        let mut sorter = Sorter::new(relations, self.sort_memory(env), self.view(env).temp_file_limit());
         let mut key = Vec::new();
         let copy = |row: &[u8], out: &mut Vec<u8>| {
             out.extend_from_slice(row);

@@ -12,7 +12,7 @@
 use crate::page::Tid;
 use crate::relation::Relations;
 use crate::relation::spill::{Spill, SpillReader};
-use base::{Error, Result};
+use base::Result;
 use std::cmp::Ordering;
 
 /// Entries of a chunk.
@@ -21,6 +21,8 @@ const CHUNK_ENTRIES: usize = 4096;
 const CHUNK_BYTES: usize = 256 << 10;
 /// Runs that are merged at a time; more are merged into one first.
 const RUNS_MAX: usize = 256;
+/// Bytes that are read of a run at a time.
+const MERGE_BYTES: usize = 64 << 10;
 /// Entries between two looks for interrupts.
 const LOOK_EVERY: u64 = 1024;
 /// Bytes of an entry beside its key: length, place.
@@ -45,6 +47,7 @@ struct Run {
 /// See the head of this file.
 pub struct Sorter {
     relations: &'static Relations,
+    file_limit: Option<u64>,
     limit: usize,
     chunks: Vec<Chunk>,
     filling: Chunk,
@@ -129,28 +132,15 @@ impl Source<'_> {
                 }
                 *left -= 1;
                 let mut head = [0; FRONT];
-                read_exact(reader, &mut head)?;
+                reader.read_exact(&mut head)?;
                 let (bytes, place) = take_front(&head);
                 *tid = place;
                 key.resize(bytes, 0);
-                read_exact(reader, key)?;
+                reader.read_exact(key)?;
                 Ok(true)
             }
         }
     }
-}
-
-fn read_exact(reader: &mut SpillReader, mut into: &mut [u8]) -> Result<()> {
-    while !into.is_empty() {
-        let got = reader.next(into.len())?;
-        if got.is_empty() {
-            return Err(Error::corruption("a temporary file is shorter than what was written to it"));
-        }
-        let (head, rest) = std::mem::take(&mut into).split_at_mut(got.len());
-        head.copy_from_slice(got);
-        into = rest;
-    }
-    Ok(())
 }
 
 /// A merge: sources in a heap by their entries, the least first.
@@ -214,10 +204,11 @@ impl<'a> Merge<'a> {
 }
 
 impl Sorter {
-    /// Begins a sort with so many bytes of memory.
-    pub fn new(relations: &'static Relations, memory: usize) -> Sorter {
+    /// Begins a sort with so many bytes of memory, and at most `file_limit` bytes in temporary files of the session.
+    pub fn new(relations: &'static Relations, memory: usize, file_limit: Option<u64>) -> Sorter {
         Sorter {
             relations,
+            file_limit,
             limit: memory.max(2 * CHUNK_BYTES),
             chunks: Vec::new(),
             filling: Chunk::default(),
@@ -282,7 +273,7 @@ impl Sorter {
     fn write_run(&mut self, sources: Vec<Source<'_>>) -> Result<Run> {
         let spill = match &mut self.spill {
             Some(spill) => spill,
-            none => none.insert(self.relations.spill()?),
+            none => none.insert(self.relations.spill(self.file_limit)?),
         };
         let from = spill.end_part()?;
         let mut entries = 0;
@@ -298,7 +289,7 @@ impl Sorter {
         let Some(spill) = &self.spill else { return Ok(Vec::new()) };
         let mut sources = Vec::with_capacity(runs.len());
         for run in runs {
-            let reader = spill.read(run.from, run.to)?;
+            let reader = spill.file().read(vec![(run.from, run.to)], MERGE_BYTES)?;
             let mut source = Source::Disk { reader, left: run.entries, key: Vec::new(), tid: Tid::NONE };
             if source.advance()? {
                 sources.push(source);
@@ -311,12 +302,9 @@ impl Sorter {
     pub fn finish(mut self, each: impl FnMut(&[u8], Tid) -> Result<()>) -> Result<()> {
         self.end_chunk();
         let chunks = std::mem::take(&mut self.chunks);
-        let result = self.run_sources(&self.runs).and_then(|mut sources| {
-            sources.extend(chunks.iter().map(|chunk| Source::Memory { chunk, at: 0 }));
-            Merge::new(sources).run(each)
-        });
-        let removed = self.spill.take().map_or(Ok(()), Spill::remove);
-        result.and(removed)
+        let mut sources = self.run_sources(&self.runs)?;
+        sources.extend(chunks.iter().map(|chunk| Source::Memory { chunk, at: 0 }));
+        Merge::new(sources).run(each)
     }
 }
 

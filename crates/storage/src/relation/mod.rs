@@ -49,7 +49,7 @@ use kernel::sync::{Latch, Mode};
 use kernel::wait::Event;
 use pending::Pending;
 use space::SpaceMap;
-use spill::SpillRow;
+use spill::{SpillRow, SpillTotals};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// Which of the file table's hint words is ours.
@@ -82,6 +82,7 @@ pub struct Relations {
     space: SpaceMap,
     pending: Pending,
     spills: &'static [SpillRow],
+    spill_totals: &'static SpillTotals,
 }
 
 /// Counts for views.
@@ -114,6 +115,7 @@ impl Relations {
             space: SpaceMap::make(),
             pending: storage.pending,
             spills: region::table("temporary files", kernel::session::slots().len()),
+            spill_totals: region::single("temporary files totals"),
         }))
     }
 

@@ -1,20 +1,32 @@
 //! Temporary files: what a session puts on disk because it does not fit its memory.
 //!
-//! A [`Spill`] is one file: written from its beginning to its end, then read in pieces. It is removed when its user is done
-//! ([`Spill::remove`]); what a session leaves behind when it fails or dies, the end of the session removes, and a start of the
-//! server everything.
+//! ```text
+//!   Spill   writes: | piece | piece | piece …      from the beginning to the end, 64 KiB at a time
+//!   parts   of whole pages, noted by their writer: | a | b | a | c |
+//!   SpillReader     reads the extents of one part, one after the other
+//! ```
+//!
+//! Rules
+//! 1. A file is removed with the last of its writer and its readers: at the end of a statement, and when that fails or is cancelled.
+//!    What a session leaves behind when it dies, the end of the session removes, and a start of the server everything.
+//! 2. A session's files together take no more than the limit that the writer was made with (`temp_file_limit`).
+//! 3. What was written can be read when [`Spill::end_part`] has come back, also while more is written.
 
 use super::Relations;
 use crate::page::PAGE_SIZE;
-use base::{Result, SessionId};
+use base::{Error, Result, SessionId, sqlstate};
 use kernel::io::{self, FileName, Kind, Pages};
 use kernel::region::heap::Owner;
 use kernel::session;
 use kernel::wait::Event;
-use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-/// Bytes that are written or read at a time.
+/// Bytes that are written at a time, and the most that are read.
 const PIECE: usize = 8 * PAGE_SIZE;
+
+/// Parts begin at multiples of so many bytes.
+pub const PART_ALIGN: usize = PAGE_SIZE;
 
 kernel::shared! {
     /// A session's row.
@@ -23,25 +35,53 @@ kernel::shared! {
         files: AtomicU32,
         /// The number of the next one.
         next: AtomicU32,
+        /// Bytes in all of them.
+        bytes: AtomicU64,
+    }
+
+    /// What all sessions have written since the start.
+    pub(super) struct SpillTotals {
+        files: AtomicU64,
+        bytes: AtomicU64,
     }
 }
 
-/// A temporary file. To be removed by [`Spill::remove`].
-pub struct Spill {
+/// Counts for views.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpillUsage {
+    /// Files, and bytes in them.
+    pub files: u64,
+    /// Likewise.
+    pub bytes: u64,
+}
+
+/// A file, removed with its last user.
+struct File {
     row: &'static SpillRow,
     name: FileName,
+    written: std::cell::Cell<u64>,
+}
+
+/// A temporary file that is written.
+pub struct Spill {
+    file: Rc<File>,
+    totals: &'static SpillTotals,
+    limit: u64,
     pages: Pages,
     /// Bytes in `pages` that are not written.
     held: usize,
-    /// Bytes that are in the file.
-    written: u64,
 }
+
+/// A temporary file that is read.
+#[derive(Clone)]
+pub struct SpillFile(Rc<File>);
 
 /// A reader of one part of a spill, from its beginning to its end.
 pub struct SpillReader {
-    name: FileName,
+    file: Rc<File>,
     pages: Pages,
-    /// Where in the file the next piece begins.
+    /// What is still to be read: from where, to where.
+    extents: std::vec::IntoIter<(u64, u64)>,
     next: u64,
     end: u64,
     /// What of the piece at hand was not handed out.
@@ -50,8 +90,8 @@ pub struct SpillReader {
 }
 
 impl Relations {
-    /// Makes a temporary file. Errors: `53100`, `53200`.
-    pub fn spill(&self) -> Result<Spill> {
+    /// Makes a temporary file; `limit` is how many bytes all files of the session may have together. Errors: `53100`, `53200`.
+    pub fn spill(&self, limit: Option<u64>) -> Result<Spill> {
         let me = session::current_id();
         let row = &self.spills[me.0 as usize];
         // Counted first: after a death in between somebody looks in vain.
@@ -61,7 +101,12 @@ impl Relations {
         let made =
             io::remove(name).and_then(|_| io::create(name, 0)).and_then(|()| Pages::new(Owner::WorkMemory, PIECE));
         match made {
-            Ok(pages) => Ok(Spill { row, name, pages, held: 0, written: 0 }),
+            Ok(pages) => {
+                kernel::fault::point("spill.made");
+                self.spill_totals.files.fetch_add(1, Relaxed);
+                let file = Rc::new(File { row, name, written: Default::default() });
+                Ok(Spill { file, totals: self.spill_totals, limit: limit.unwrap_or(u64::MAX), pages, held: 0 })
+            }
             Err(error) => {
                 row.files.fetch_sub(1, Relaxed);
                 Err(error)
@@ -80,12 +125,35 @@ impl Relations {
             // What cannot be removed now goes at the next start.
             let _ = io::remove(FileName::new(Kind::Temp, number));
         }
+        row.bytes.store(0, Relaxed);
         row.files.store(0, Relaxed);
+    }
+
+    /// What all sessions have written to temporary files since the start.
+    pub fn spilled(&self) -> SpillUsage {
+        SpillUsage { files: self.spill_totals.files.load(Relaxed), bytes: self.spill_totals.bytes.load(Relaxed) }
+    }
+
+    /// What a session has in temporary files now.
+    pub fn spilled_by(&self, session: SessionId) -> SpillUsage {
+        self.spills.get(session.0 as usize).map_or(SpillUsage::default(), |row| SpillUsage {
+            files: row.files.load(Relaxed).into(),
+            bytes: row.bytes.load(Relaxed),
+        })
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        if io::discard(self.name) {
+            self.row.bytes.fetch_sub(self.written.get(), Relaxed);
+            self.row.files.fetch_sub(1, Relaxed);
+        }
     }
 }
 
 impl Spill {
-    /// Appends bytes. Errors: `53100`, `58030`.
+    /// Appends bytes. Errors: `53100`, `53400`, `58030`.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let count = bytes.len().min(PIECE - self.held);
@@ -99,32 +167,51 @@ impl Spill {
         Ok(())
     }
 
-    /// Ends a part, and answers where the next one begins: parts begin at borders of pieces.
+    /// Where what is written next will be. At the beginning of a part, and behind whole pages, it is a place that a part may begin at.
+    pub fn place(&self) -> u64 {
+        self.file.written.get() + self.held as u64
+    }
+
+    /// Ends a part, and answers where the next one begins: what is missing to a whole page is filled up. All of it can be read now.
     pub fn end_part(&mut self) -> Result<u64> {
         if self.held > 0 {
             self.flush()?;
         }
-        Ok(self.written)
+        Ok(self.file.written.get())
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.pages[self.held..PIECE].fill(0);
-        self.pages.write(Event::DataFileWrite, self.name, self.written, 0, PIECE)?;
-        self.written += PIECE as u64;
+        let bytes = self.held.next_multiple_of(PAGE_SIZE);
+        let row = self.file.row;
+        if row.bytes.load(Relaxed).saturating_add(bytes as u64) > self.limit {
+            return Err(Error::statement(
+                sqlstate::CONFIGURATION_LIMIT_EXCEEDED,
+                format!("temporary file size exceeds temp_file_limit ({}kB)", self.limit / 1024),
+            ));
+        }
+        self.pages[self.held..bytes].fill(0);
+        let at = self.file.written.get();
+        self.pages.write(Event::TempFileWrite, self.file.name, at, 0, bytes)?;
+        self.file.written.set(at + bytes as u64);
+        row.bytes.fetch_add(bytes as u64, Relaxed);
+        self.totals.bytes.fetch_add(bytes as u64, Relaxed);
         self.held = 0;
         Ok(())
     }
 
-    /// Reads a part that has ended. Errors: `53200`.
-    pub fn read(&self, from: u64, to: u64) -> Result<SpillReader> {
-        let pages = Pages::new(Owner::WorkMemory, PIECE)?;
-        Ok(SpillReader { name: self.name, pages, next: from, end: to, from: 0, to: 0 })
+    /// The file, to be read.
+    pub fn file(&self) -> SpillFile {
+        SpillFile(self.file.clone())
     }
+}
 
-    /// Removes the file.
-    pub fn remove(self) -> Result<()> {
-        self.row.files.fetch_sub(1, Relaxed);
-        io::remove(self.name).map(drop)
+impl SpillFile {
+    /// Reads a part that has ended, so many bytes at a time. Errors: `53200`.
+    pub fn read(&self, extents: Vec<(u64, u64)>, memory: usize) -> Result<SpillReader> {
+        let bytes = memory.min(PIECE).next_multiple_of(PAGE_SIZE).max(PAGE_SIZE);
+        let pages = Pages::new(Owner::WorkMemory, bytes)?;
+        let extents = extents.into_iter();
+        Ok(SpillReader { file: self.0.clone(), pages, extents, next: 0, end: 0, from: 0, to: 0 })
     }
 }
 
@@ -132,15 +219,37 @@ impl SpillReader {
     /// The next bytes, at most `count`: fewer, but some, where a piece ends; none at the end of the part.
     pub fn next(&mut self, count: usize) -> Result<&[u8]> {
         if self.from == self.to {
-            if self.next >= self.end {
-                return Ok(&[]);
+            while self.next >= self.end {
+                match self.extents.next() {
+                    Some((from, to)) => (self.next, self.end) = (from, to),
+                    None => return Ok(&[]),
+                }
             }
-            self.to = self.pages.read(Event::DataFileRead, self.name, self.next, PIECE)?;
-            self.from = 0;
-            self.next += PIECE as u64;
+            let bytes = (self.end - self.next).min(self.pages.len() as u64) as usize;
+            let whole = bytes.next_multiple_of(PAGE_SIZE).min(self.pages.len());
+            let got = self.pages.read(Event::TempFileRead, self.file.name, self.next, whole)?;
+            if got < bytes {
+                return Err(Error::corruption("a temporary file is shorter than what was written to it"));
+            }
+            (self.from, self.to) = (0, bytes);
+            self.next += bytes as u64;
         }
         let from = self.from;
         self.from = (from + count).min(self.to);
         Ok(&self.pages[from..self.from])
+    }
+
+    /// The next bytes, as many as are asked for. Errors: `58030`; damage where the part ends before.
+    pub fn read_exact(&mut self, mut into: &mut [u8]) -> Result<()> {
+        while !into.is_empty() {
+            let got = self.next(into.len())?;
+            if got.is_empty() {
+                return Err(Error::corruption("a temporary file is shorter than what was written to it"));
+            }
+            let (head, rest) = std::mem::take(&mut into).split_at_mut(got.len());
+            head.copy_from_slice(got);
+            into = rest;
+        }
+        Ok(())
     }
 }

@@ -595,7 +595,7 @@ impl AccessService {
         let relations = self.relations;
         let old = state.rels;
         let (rels, entries, levels) = self.statement(state, |table, _| {
-            let mut sorters = [Sorter::new(relations, 0), Sorter::new(relations, 0)];
+            let mut sorters = [Sorter::new(relations, 0, None), Sorter::new(relations, 0, None)];
             let mut scan = table.heap.scan()?;
             let mut rows = Vec::new();
             while table.heap.visit_live(&mut scan, |root, row| rows.push((root, row.to_vec())))? {

@@ -153,6 +153,7 @@ impl Encoder<'_> {
                     nulls: self.saved(inner, needed)?,
                     outer_nulls: self.saved(outer, needed)?,
                     buffer: self.new_buffer(),
+                    outer_saved: self.saved(outer, &above)?,
                 };
                 record.write(&mut self.plan, state)
             }
@@ -166,10 +167,13 @@ impl Encoder<'_> {
             }
             Node::Aggregate { child, grouping } => self.aggregate(child, grouping, needed, state)?,
             Node::Window { child, window } => self.window(child, window, needed, state)?,
-            Node::Distinct { child, keys } => {
-                let (child, keys) = self.keyed(child, keys, needed)?;
+            Node::Distinct { child, keys, sorted } => {
+                let mut read = needed.clone();
+                keys.iter().for_each(|(expr, _)| columns_in(expr, &self.tree.subplans, &mut read));
+                let (at, keys) = self.keyed(child, keys, needed)?;
                 let buffer = self.new_buffer();
-                Distinct { child, keys, buffer }.write(&mut self.plan, state)
+                let saved = self.saved(child, &read)?;
+                Distinct { child: at, keys, buffer, saved, sorted: u32::from(*sorted) }.write(&mut self.plan, state)
             }
             Node::Append { relation, children } => {
                 let mut written = Vec::with_capacity(children.len());
@@ -570,6 +574,8 @@ impl Encoder<'_> {
             }
         }
         let mut child_at = self.node(child, &read)?;
+        let made = self.made_by(child, &read);
+        let mut saved = self.register_list(&made)?;
         if !computed.is_empty() {
             let mut code = Code::new();
             for (column, key) in computed {
@@ -584,7 +590,11 @@ impl Encoder<'_> {
         let mut keys = Vec::with_capacity(grouping.keys.len() * 2);
         for (index, key) in grouping.keys.iter().enumerate() {
             let column = Column { relation: grouping.relation, column: index as u16 };
-            keys.extend([u32::from(self.register(column)?), table::kind(key.ty.oid) as u32]);
+            let register = u32::from(self.register(column)?);
+            keys.extend([register, table::kind(key.ty.oid) as u32]);
+            if !saved.contains(&register) {
+                saved.push(register);
+            }
         }
         let mut aggregates = Vec::with_capacity(grouping.aggregates.len());
         for (index, call) in grouping.aggregates.iter().enumerate() {
@@ -639,6 +649,7 @@ impl Encoder<'_> {
             aggregates: self.plan.list(&aggregates).0,
             grouped: u32::from(grouping.grouped),
             buffer: self.new_buffer(),
+            saved: self.plan.list(&saved).0,
         };
         Ok(record.write(&mut self.plan, state))
     }
