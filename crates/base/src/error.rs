@@ -131,6 +131,16 @@ impl Error {
         self
     }
 
+    /// The same with other texts, made of those that it has.
+    #[must_use]
+    pub fn map_texts(mut self, change: impl Fn(&str) -> String) -> Error {
+        self.0.message = Cow::Owned(change(&self.0.message));
+        for text in [&mut self.0.detail, &mut self.0.hint, &mut self.0.context].into_iter().flatten() {
+            *text = change(text);
+        }
+        self
+    }
+
     /// Adds where it happened: in which part of some data.
     #[must_use]
     pub fn context(mut self, context: impl Into<String>) -> Error {

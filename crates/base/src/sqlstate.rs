@@ -173,6 +173,7 @@ table! {
     OBJECT_IN_USE "55006" "object_in_use" "Somebody uses the object.";
     CANT_CHANGE_RUNTIME_PARAM "55P02" "cant_change_runtime_param" "The setting cannot be changed now.";
     LOCK_NOT_AVAILABLE "55P03" "lock_not_available" "Somebody holds the lock.";
+    UNSAFE_NEW_ENUM_VALUE_USAGE "55P04" "unsafe_new_enum_value_usage" "The transaction that adds a value may not use it.";
     OPERATOR_INTERVENTION "57000" "operator_intervention" "An administrator intervened.";
     QUERY_CANCELED "57014" "query_canceled" "The statement was cancelled.";
     ADMIN_SHUTDOWN "57P01" "admin_shutdown" "The server is shutting down, or the session was terminated.";

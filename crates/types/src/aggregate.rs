@@ -727,6 +727,7 @@ aggregates! {
     3267 "jsonb_agg" [ANYELEMENT] JSONB JsonbAgg;
     3270 "jsonb_object_agg" [ANY ANY] JSONB JsonbObjectAgg;
     2050 "max" [ANYARRAY] ANYARRAY Max;
+    3526 "max" [ANYENUM] ANYENUM Max;
     2115 "max" [INT8] INT8 Max;
     2116 "max" [INT4] INT4 Max;
     2117 "max" [INT2] INT2 Max;
@@ -742,6 +743,7 @@ aggregates! {
     2130 "max" [NUMERIC] NUMERIC Max;
     2244 "max" [BPCHAR] BPCHAR Max;
     2051 "min" [ANYARRAY] ANYARRAY Min;
+    3527 "min" [ANYENUM] ANYENUM Min;
     2131 "min" [INT8] INT8 Min;
     2132 "min" [INT4] INT4 Min;
     2133 "min" [INT2] INT2 Min;

@@ -518,7 +518,7 @@ pub fn parse_vector(text: &str, element: Type, arena: &Arena, style: &Style<'_>)
 }
 
 /// Writes the wire's binary form.
-pub fn send(bytes: &[u8], out: &mut impl Sink) -> Result<()> {
+pub fn send(bytes: &[u8], style: &Style<'_>, out: &mut impl Sink) -> Result<()> {
     let array = Array::decode(bytes)?;
     out.put(&(array.dimension_count as u32).to_be_bytes());
     out.put(&u32::from(array.nulls.is_some()).to_be_bytes());
@@ -535,7 +535,7 @@ pub fn send(bytes: &[u8], out: &mut impl Sink) -> Result<()> {
             continue;
         }
         value.clear();
-        io::send(array.kind, element, &mut value)?;
+        io::send(array.kind, element, style, &mut value)?;
         out.put(&(value.len() as u32).to_be_bytes());
         out.put(&value);
     }
@@ -543,7 +543,7 @@ pub fn send(bytes: &[u8], out: &mut impl Sink) -> Result<()> {
 }
 
 /// Reads the wire's binary form of an array of this element type.
-pub fn receive(bytes: &[u8], element: Type, arena: &Arena) -> Result<Vec<u8>> {
+pub fn receive(bytes: &[u8], element: Type, arena: &Arena, style: &Style<'_>) -> Result<Vec<u8>> {
     let bad = |message: &'static str| Error::statement(sqlstate::INVALID_BINARY_REPRESENTATION, message);
     let short = || bad("insufficient data left in message");
     let mut reader = Reader::new(bytes);
@@ -575,7 +575,7 @@ pub fn receive(bytes: &[u8], element: Type, arena: &Arena) -> Result<Vec<u8>> {
         let length = reader.i32_be().ok_or_else(short)?;
         elements.push(match usize::try_from(length) {
             Err(_) => Datum::Null,
-            Ok(length) => io::receive(element, reader.bytes(length).ok_or_else(short)?, arena)?,
+            Ok(length) => io::receive(element, reader.bytes(length).ok_or_else(short)?, arena, style)?,
         });
     }
     match reader.is_empty() {

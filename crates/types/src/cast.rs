@@ -66,10 +66,19 @@ impl Method {
             // Whatever becomes a time with a zone, or was one, needs the session's zone.
             Method::Op(_) => source == target || (from != Kind::Timestamptz && to != Kind::Timestamptz),
             Method::Text => {
-                let writes = matches!(from, Kind::Date | Kind::Timestamp | Kind::Timestamptz | Kind::Reg | Kind::Array);
+                let writes = matches!(
+                    from,
+                    Kind::Date
+                        | Kind::Timestamp
+                        | Kind::Timestamptz
+                        | Kind::Reg
+                        | Kind::Array
+                        | Kind::Enum
+                        | Kind::Record
+                );
                 let times =
                     matches!(to, Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz | Kind::Interval);
-                !writes && !times && !matches!(to, Kind::Reg | Kind::Array)
+                !writes && !times && !matches!(to, Kind::Reg | Kind::Array | Kind::Enum)
             }
             Method::Elements => match (table::element_of(source), table::element_of(target)) {
                 (Some(from), Some(to)) => {
@@ -108,7 +117,7 @@ pub fn find(source: Oid, target: Oid, context: Context) -> Option<Method> {
     }
     let (from, to) = (table::by_oid(source)?, table::by_oid(target)?);
     if target != Oid::OIDVECTOR && target != Oid::INT2VECTOR && from.category == b'A' && to.category == b'A' {
-        return match find(from.element, to.element, context)? {
+        return match find(table::element_of(source)?, table::element_of(target)?, context)? {
             // A vector counts from zero and stays an array that does.
             Method::Relabel => Some(Method::Relabel),
             _ => Some(Method::Elements),
@@ -119,7 +128,7 @@ pub fn find(source: Oid, target: Oid, context: Context) -> Option<Method> {
         Context::Assignment => to.category == b'S',
         Context::Explicit => to.category == b'S' || from.category == b'S',
     };
-    (by_text && from.class() == b'b' && to.class() == b'b').then_some(Method::Text)
+    (by_text && (from.class() != b'p' || source == Oid::RECORD) && to.class() != b'p').then_some(Method::Text)
 }
 
 /// A string constant as text of some type: a name is cut, the others are as they stand.

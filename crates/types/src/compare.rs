@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 pub fn compare(kind: Kind, a: Datum<'_>, b: Datum<'_>) -> Ordering {
     match kind {
         Kind::Int2 | Kind::Int4 | Kind::Int8 | Kind::Oid | Kind::Reg | Kind::Char => a.int().cmp(&b.int()),
-        Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => a.int().cmp(&b.int()),
+        Kind::Enum | Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => a.int().cmp(&b.int()),
         Kind::Text | Kind::Name | Kind::Unknown | Kind::Bytea | Kind::Uuid => a.bytes().cmp(b.bytes()),
         Kind::Bpchar => text::trim_padding(a.bytes()).cmp(text::trim_padding(b.bytes())),
         Kind::Bool => a.bool().cmp(&b.bool()),
@@ -28,6 +28,7 @@ pub fn compare(kind: Kind, a: Datum<'_>, b: Datum<'_>) -> Ordering {
         Kind::Numeric => compare_numeric(a.bytes(), b.bytes()),
         Kind::Interval => compare_intervals(a.bytes(), b.bytes()),
         Kind::Array | Kind::Vector => compare_arrays(a.bytes(), b.bytes()),
+        Kind::Record => super::record::order(a.bytes(), b.bytes()),
         Kind::Jsonb => json::order::compare(a.bytes(), b.bytes()),
         // Nobody asks: the binder refuses what would.
         Kind::Json => a.bytes().cmp(b.bytes()),
@@ -89,7 +90,9 @@ pub fn compare_arrays(a: &[u8], b: &[u8]) -> Ordering {
 pub fn hash(kind: Kind, datum: Datum<'_>) -> u64 {
     match kind {
         Kind::Int2 | Kind::Int4 | Kind::Int8 | Kind::Oid | Kind::Reg | Kind::Char => hash::hash_u64(datum.int() as u64),
-        Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => hash::hash_u64(datum.int() as u64),
+        Kind::Enum | Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => {
+            hash::hash_u64(datum.int() as u64)
+        }
         Kind::Text | Kind::Name | Kind::Unknown | Kind::Bytea | Kind::Uuid => hash::hash_bytes(datum.bytes()),
         Kind::Bpchar => hash::hash_bytes(text::trim_padding(datum.bytes())),
         Kind::Bool => hash::hash_u64(u64::from(datum.bool())),
@@ -110,6 +113,7 @@ pub fn hash(kind: Kind, datum: Datum<'_>) -> u64 {
             Err(_) => hash::hash_bytes(datum.bytes()),
         },
         Kind::Array | Kind::Vector => hash_array(datum.bytes()),
+        Kind::Record => super::record::hash(datum.bytes()),
         Kind::Jsonb => json::order::hash(datum.bytes()),
         Kind::Json => hash::hash_bytes(datum.bytes()),
         Kind::Void | Kind::Pseudo | Kind::Refused => 0,

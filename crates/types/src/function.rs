@@ -286,6 +286,16 @@ functions! {
     230 "dsqrt" [FLOAT8] FLOAT8 FloatSqrt Strict Immutable;
     229 "dtrunc" [FLOAT8] FLOAT8 FloatTrunc Strict Immutable;
     1946 "encode" [BYTEA TEXT] TEXT Encode Strict Immutable;
+    3508 "enum_eq" [ANYENUM ANYENUM] BOOL IntEq Strict Immutable;
+    3528 "enum_first" [ANYENUM] ANYENUM EnumFirst CalledOnNull Stable;
+    3513 "enum_ge" [ANYENUM ANYENUM] BOOL IntGe Strict Immutable;
+    3511 "enum_gt" [ANYENUM ANYENUM] BOOL IntGt Strict Immutable;
+    3529 "enum_last" [ANYENUM] ANYENUM EnumLast CalledOnNull Stable;
+    3512 "enum_le" [ANYENUM ANYENUM] BOOL IntLe Strict Immutable;
+    3510 "enum_lt" [ANYENUM ANYENUM] BOOL IntLt Strict Immutable;
+    3509 "enum_ne" [ANYENUM ANYENUM] BOOL IntNe Strict Immutable;
+    3530 "enum_range" [ANYENUM ANYENUM] ANYARRAY EnumRange CalledOnNull Stable;
+    3531 "enum_range" [ANYENUM] ANYARRAY EnumAll CalledOnNull Stable;
     1347 "exp" [FLOAT8] FLOAT8 FloatExp Strict Immutable;
     1732 "exp" [NUMERIC] NUMERIC NumericExp Strict Immutable;
     6199 "extract" [TEXT DATE] NUMERIC ExtractDate Strict Immutable;
@@ -899,6 +909,12 @@ functions! {
     1289 "quote_nullable" [TEXT] TEXT QuoteNullable CalledOnNull Immutable;
     1609 "radians" [FLOAT8] FLOAT8 FloatRadians Strict Immutable;
     1598 "random" [] FLOAT8 Random Strict Volatile;
+    2981 "record_eq" [RECORD RECORD] BOOL RecordEq Strict Immutable;
+    2986 "record_ge" [RECORD RECORD] BOOL RecordGe Strict Immutable;
+    2984 "record_gt" [RECORD RECORD] BOOL RecordGt Strict Immutable;
+    2985 "record_le" [RECORD RECORD] BOOL RecordLe Strict Immutable;
+    2983 "record_lt" [RECORD RECORD] BOOL RecordLt Strict Immutable;
+    2982 "record_ne" [RECORD RECORD] BOOL RecordNe Strict Immutable;
     1079 "regclass" [TEXT] REGCLASS TextToRegclass Strict Stable;
     6254 "regexp_count" [TEXT TEXT] INT4 RegexCount Strict Immutable;
     6255 "regexp_count" [TEXT TEXT INT4] INT4 RegexCount Strict Immutable;
@@ -937,6 +953,8 @@ functions! {
     1707 "round" [NUMERIC INT4] NUMERIC NumericRound Strict Immutable;
     1708 "round" [NUMERIC] NUMERIC NumericRound1 Strict Immutable;
     3298 "row_security_active" [OID] BOOL AlwaysFalse Strict Stable;
+    3155 "row_to_json" [RECORD] JSON RowToJson Strict Stable;
+    3156 "row_to_json" [RECORD BOOL] JSON RowToJson Strict Stable;
     874 "rpad" [TEXT INT4 TEXT] TEXT Rpad Strict Immutable;
     880 "rpad" [TEXT INT4] TEXT Rpad2 Strict Immutable;
     876 "rtrim" [TEXT TEXT] TEXT Rtrim Strict Immutable;

@@ -74,7 +74,7 @@ impl KeyColumn {
 
 /// Can values of a kind be keys?
 pub fn is_orderable(kind: Kind) -> bool {
-    !matches!(kind, Kind::Json | Kind::Void | Kind::Pseudo | Kind::Refused)
+    !matches!(kind, Kind::Json | Kind::Record | Kind::Void | Kind::Pseudo | Kind::Refused)
 }
 
 /// Does a key give back the value itself, or only one that compares equal?
@@ -131,7 +131,7 @@ fn encode_value(kind: Kind, value: Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
 fn encode_other(kind: Kind, value: Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
     match kind {
         Kind::Int2 | Kind::Int4 | Kind::Int8 | Kind::Oid | Kind::Reg | Kind::Char => encode_int(value.int(), out),
-        Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => encode_int(value.int(), out),
+        Kind::Enum | Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => encode_int(value.int(), out),
         Kind::Text | Kind::Name | Kind::Unknown | Kind::Bytea => encode_bytes(value.bytes(), out),
         Kind::Bpchar => encode_bytes(trim_padding(value.bytes()), out),
         Kind::Bool => out.push(if value.bool() { TRUE } else { FALSE }),
@@ -150,7 +150,7 @@ fn encode_other(kind: Kind, value: Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
         Kind::Numeric => encode_numeric(&Numeric::decode(value.bytes())?, out),
         Kind::Array | Kind::Vector => encode_array(value.bytes(), out)?,
         Kind::Jsonb => json::encode(value.bytes(), out)?,
-        Kind::Json | Kind::Void | Kind::Pseudo | Kind::Refused => {
+        Kind::Json | Kind::Record | Kind::Void | Kind::Pseudo | Kind::Refused => {
             return Err(Error::unsupported("values of this type cannot be ordered"));
         }
     }
@@ -320,7 +320,7 @@ fn decode_value<'a>(kind: Kind, oid: Oid, key: &'a [u8], arena: &'a Arena) -> Re
     let plain = || if lead == VALUE { Ok(()) } else { Err(damaged()) };
     match kind {
         Kind::Int2 | Kind::Int4 | Kind::Int8 | Kind::Oid | Kind::Reg | Kind::Char => decode_int(lead, rest),
-        Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => decode_int(lead, rest),
+        Kind::Enum | Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz => decode_int(lead, rest),
         Kind::Text | Kind::Name | Kind::Unknown | Kind::Bytea | Kind::Bpchar => {
             plain()?;
             let (bytes, length) = decode_bytes(rest, arena)?;
@@ -355,7 +355,7 @@ fn decode_value<'a>(kind: Kind, oid: Oid, key: &'a [u8], arena: &'a Arena) -> Re
             Ok((Datum::Bytes(arena.copy(&bytes)?), key.len() - rest.len()))
         }
         Kind::Jsonb => json::decode(key, arena),
-        Kind::Json | Kind::Void | Kind::Pseudo | Kind::Refused => Err(damaged()),
+        Kind::Json | Kind::Record | Kind::Void | Kind::Pseudo | Kind::Refused => Err(damaged()),
     }
 }
 

@@ -16,7 +16,8 @@
 //!    place says so. The collation is `C` and the encoding UTF-8, everywhere.
 //! 2. Pure: no I/O, no clock, no chance, no memory that outlives the request. What is needed comes in an [`EvalCtx`].
 //! 3. What a client sent is refused with its error; what was stored and cannot be is damage (`XX001`). Neither panics.
-//! 4. To add a type: give its row a [`Kind`], and the compiler names the places that need an arm.
+//! 4. Types of users have no rows: their numbers say what they are ([`user`]), and names come in a [`user::UserTypes`].
+//! 5. To add a type: give its row a [`Kind`], and the compiler names the places that need an arm.
 //!
 //! Life of `a + 1 > $1`: the binder asks [`resolve::resolve_operator`] for `+` of `integer` and `integer`, then for `>` of
 //! that result and `unknown`, which makes the parameter an `integer`; the plan holds `Op::Int4Add` and `Op::IntGt`. On
@@ -46,6 +47,7 @@ pub mod name;
 pub mod numeric;
 pub mod op;
 pub mod operator;
+pub mod record;
 pub mod regex;
 pub mod resolve;
 pub mod stored;
@@ -53,6 +55,7 @@ pub mod table;
 pub mod template;
 pub mod text;
 pub mod typmod;
+pub mod user;
 pub mod window;
 
 pub use context::EvalCtx;

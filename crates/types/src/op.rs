@@ -81,6 +81,8 @@ ops! {
             IntervalEq IntervalNe IntervalLt IntervalLe IntervalGt IntervalGe;
         "A comparison of `jsonb`."
             JsonbEq JsonbNe JsonbLt JsonbLe JsonbGt JsonbGe;
+        "A comparison of records."
+            RecordEq RecordNe RecordLt RecordLe RecordGt RecordGe;
     }
     Integer {
         "Arithmetic of `smallint`."
@@ -126,8 +128,7 @@ ops! {
         "A function of text."
             TextCat TextLength BpcharCharLength OctetLength BitLength Lower Upper Initcap Substring2 Substring3 Left
             Right Position Replace Btrim Btrim1 Ltrim Ltrim1 Rtrim Rtrim1 Lpad Lpad2 Rpad Rpad2 Repeat Reverse Ascii
-            Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 FormatType
-            NameByte;
+            Chr SplitPart StartsWith Translate QuoteIdent QuoteLiteral Md5 ToHex32 ToHex64 NameByte;
         "A pattern."
             Like NotLike Ilike NotIlike LikeEscape SimilarEscape1 SimilarEscape Regex NotRegex RegexAnyCase NotRegexAnyCase;
         "What a regular expression finds; start, number, flags and group may be among the arguments."
@@ -197,6 +198,12 @@ ops! {
             ArrayLength ArrayLower ArrayUpper ArrayNdims Cardinality ArrayPosition ArrayAppend ArrayPrepend ArrayCat
             ArrayContains ArrayContained ArrayOverlap ArrayToString StringToArray ArrayDims ArrayRemove ArrayReplace
             ArrayPositions TrimArray;
+        "Values of an enum, whose type stands before the arguments."
+            EnumFirst EnumLast EnumAll EnumRange;
+        "A record of fields: of each its name, its type and its value."
+            MakeRecord;
+        "A record of the fields of others, one after another."
+            JoinRecords;
     }
     Json {
         "A part of a `json`: by key, by index, by path; itself or as text."
@@ -214,7 +221,7 @@ ops! {
         "A value made of others, which the binder has made JSON of."
             JsonBuildObject JsonbBuildObject JsonBuildArray JsonbBuildArray;
         "A value made of arrays."
-            ArrayToJson JsonObject JsonObject2 JsonbObject JsonbObject2;
+            ArrayToJson RowToJson JsonObject JsonObject2 JsonbObject JsonbObject2;
         "A cast from `jsonb`."
             JsonbToBool JsonbToNumeric JsonbToInt2 JsonbToInt4 JsonbToInt8 JsonbToFloat4 JsonbToFloat8;
     }
@@ -232,7 +239,7 @@ ops! {
             FunctionArguments FunctionIdentity FunctionResult FunctionDefinition FunctionBody
             NextValue CurrentValue LastValue SetValue SerialSequence SequenceLast SequencePart
             CancelBackend TerminateBackend ReloadConfiguration BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
-            StatisticsColumns TriggerDefinition
+            StatisticsColumns TriggerDefinition FormatType
             HasTablePrivilege HasSequencePrivilege HasColumnPrivilege HasAnyColumnPrivilege HasSchemaPrivilege
             HasDatabasePrivilege HasFunctionPrivilege HasRole
             AclDefault MakeAclItem OwnEncoding EncodingNumber EncodingLength CollationIsVisible ClassIsVisible FamilyIsVisible
@@ -318,6 +325,11 @@ impl Op {
         !matches!(
             self,
             Identity
+                | MakeRecord
+                | EnumFirst
+                | EnumLast
+                | EnumAll
+                | EnumRange
                 | ArrayPosition
                 | ArrayAppend
                 | ArrayPrepend

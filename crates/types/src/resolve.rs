@@ -24,6 +24,7 @@ use super::op::Op;
 use super::operator::{self, Operator};
 use super::table::{self, Oid, Type};
 use super::typmod::format_type;
+use super::user;
 use super::window::{self, WindowFunction};
 use base::{Error, Result, SqlState, sqlstate};
 
@@ -144,7 +145,9 @@ fn is_any_compatible(oid: Oid) -> bool {
 
 /// The element of a true array; vectors count as arrays of their elements.
 fn array_element(oid: Oid) -> Option<Oid> {
-    table::by_oid(oid).filter(|row| row.category == b'A').map(|row| row.element)
+    table::by_oid(oid)
+        .filter(|row| row.category == b'A' || oid == Oid::RECORD_ARRAY)
+        .and_then(|_| table::element_of(oid))
 }
 
 /// The concrete element type of one polymorphic family, and whether the arguments agree on it.
@@ -159,7 +162,7 @@ fn element_of_family(declared: &[Oid], actual: &[Oid]) -> std::result::Result<Op
         let told = match *declared {
             Oid::ANYARRAY => array_element(*actual).ok_or(())?,
             Oid::ANYNONARRAY if array_element(*actual).is_some() => return Err(()),
-            Oid::ANYENUM => return Err(()),
+            Oid::ANYENUM if !user::is_enum(*actual) => return Err(()),
             _ => *actual,
         };
         if element.is_some_and(|known| known != told) {

@@ -26,11 +26,11 @@ pub const fn width(kind: Kind) -> Option<usize> {
         Kind::Bool | Kind::Char => Some(1),
         Kind::Int2 => Some(2),
         Kind::Int4 | Kind::Oid | Kind::Reg | Kind::Float4 | Kind::Date => Some(4),
-        Kind::Int8 | Kind::Float8 | Kind::Time | Kind::Timestamp | Kind::Timestamptz => Some(8),
+        Kind::Int8 | Kind::Enum | Kind::Float8 | Kind::Time | Kind::Timestamp | Kind::Timestamptz => Some(8),
         Kind::Uuid | Kind::Interval => Some(16),
         Kind::Void | Kind::Pseudo | Kind::Refused => Some(0),
         Kind::Numeric | Kind::Text | Kind::Bpchar | Kind::Name | Kind::Unknown | Kind::Bytea => None,
-        Kind::Array | Kind::Vector | Kind::Json | Kind::Jsonb => None,
+        Kind::Array | Kind::Vector | Kind::Record | Kind::Json | Kind::Jsonb => None,
     }
 }
 
@@ -97,7 +97,7 @@ fn put_fixed(kind: Kind, datum: Datum<'_>, out: &mut Vec<u8>) -> Result<()> {
         Kind::Int2 => out.extend_from_slice(&(datum.int() as i16).to_le_bytes()),
         Kind::Int4 | Kind::Date => out.extend_from_slice(&(datum.int() as i32).to_le_bytes()),
         Kind::Oid | Kind::Reg => out.extend_from_slice(&(datum.int() as u32).to_le_bytes()),
-        Kind::Int8 | Kind::Time | Kind::Timestamp | Kind::Timestamptz => {
+        Kind::Int8 | Kind::Enum | Kind::Time | Kind::Timestamp | Kind::Timestamptz => {
             out.extend_from_slice(&datum.int().to_le_bytes());
         }
         Kind::Float4 => out.extend_from_slice(&(datum.float() as f32).to_le_bytes()),
@@ -141,7 +141,7 @@ pub fn get<'a>(kind: Kind, bytes: &'a [u8], at: usize) -> Result<(Datum<'a>, usi
 fn get_fixed<'a>(kind: Kind, bytes: &'a [u8], at: usize) -> Result<(Datum<'a>, usize)> {
     Ok(match kind {
         Kind::Int4 | Kind::Date => (Datum::Int(i32::from_le_bytes(fixed(bytes, at)?).into()), at + 4),
-        Kind::Int8 | Kind::Time | Kind::Timestamp | Kind::Timestamptz => {
+        Kind::Int8 | Kind::Enum | Kind::Time | Kind::Timestamp | Kind::Timestamptz => {
             (Datum::Int(i64::from_le_bytes(fixed(bytes, at)?)), at + 8)
         }
         Kind::Int2 => (Datum::Int(i16::from_le_bytes(fixed(bytes, at)?).into()), at + 2),
@@ -180,6 +180,7 @@ pub fn check(kind: Kind, datum: Datum<'_>) -> Result<()> {
         Kind::Numeric => Numeric::decode(datum.bytes()).map(|_| ()),
         Kind::Array | Kind::Vector => array::Array::decode(datum.bytes())?.check(),
         Kind::Jsonb => super::json::check_stored(datum.bytes()),
+        Kind::Record => super::record::decode(datum.bytes()).map(drop),
         _ => Ok(()),
     }
 }

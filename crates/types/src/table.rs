@@ -10,6 +10,7 @@
 //!    add such a type is to give it a kind and an arm in [`io`](super::io), [`compare`](super::compare),
 //!    rows, in crate `sql`, and [`key`](crate::key).
 
+use super::user;
 use base::{Error, Result, sqlstate};
 use std::fmt;
 
@@ -94,10 +95,14 @@ pub enum Kind {
     Interval,
     /// `uuid`: `Bytes`, sixteen.
     Uuid,
+    /// An enum of a user: `Int`, in the form of [`user`](super::user).
+    Enum,
     /// An array: `Bytes`, in the form of [`array`](super::array).
     Array,
     /// `int2vector`, `oidvector`: an array that counts from zero and has a text form of its own.
     Vector,
+    /// `record`, a row: `Bytes`, in the form of [`record`](super::record).
+    Record,
     /// `json`: `Bytes`, text that is valid JSON. It has no order.
     Json,
     /// `jsonb`: `Bytes`, in the form of [`json`](super::json).
@@ -146,6 +151,7 @@ impl TypeRow {
     pub fn class(&self) -> u8 {
         match self.category {
             b'P' | b'X' => b'p',
+            b'E' => b'e',
             _ => b'b',
         }
     }
@@ -173,9 +179,42 @@ impl Type {
     }
 }
 
-/// The row of a type.
+/// What enums of users have in common: such a row has no number and no name.
+static ENUM: TypeRow = TypeRow {
+    oid: Oid::NONE,
+    name: "enum",
+    sql_name: "enum",
+    aliases: &[],
+    length: 4,
+    by_value: true,
+    category: b'E',
+    preferred: false,
+    array: Oid::NONE,
+    element: Oid::NONE,
+    align: b'i',
+    storage: b'p',
+    kind: Kind::Enum,
+};
+
+/// The same of their arrays.
+static ENUM_ARRAY: TypeRow = TypeRow {
+    name: "_enum",
+    sql_name: "enum[]",
+    length: -1,
+    by_value: false,
+    category: b'A',
+    storage: b'x',
+    kind: Kind::Array,
+    ..ENUM
+};
+
+/// The row of a type. Types of users have rows for each kind of them: what is a type's own is told by [`array_of`],
+/// [`element_of`] and the catalog.
 #[inline]
 pub fn by_oid(oid: Oid) -> Option<&'static TypeRow> {
+    if user::is_user(oid) {
+        return Some(if user::is_enum(oid) { &ENUM } else { &ENUM_ARRAY });
+    }
     TABLE.binary_search_by_key(&oid, |row| row.oid).ok().map(|at| &TABLE[at])
 }
 
@@ -204,12 +243,20 @@ pub fn by_sql_name(name: &str) -> Option<&'static TypeRow> {
 
 /// The array type of an element type.
 pub fn array_of(element: Oid) -> Option<Oid> {
-    by_oid(element).map(|row| row.array).filter(|array| !array.is_none())
+    let array = match user::is_user(element) {
+        true => return user::array_of(element),
+        false => by_oid(element).map(|row| row.array),
+    };
+    array.filter(|array| !array.is_none())
 }
 
 /// What an array, vector or other type that can be subscripted is made of.
 pub fn element_of(array: Oid) -> Option<Oid> {
-    by_oid(array).map(|row| row.element).filter(|element| !element.is_none())
+    let element = match user::is_user(array) {
+        true => return user::element_of(array),
+        false => by_oid(array).map(|row| row.element),
+    };
+    element.filter(|element| !element.is_none())
 }
 
 /// "Not there yet", for a type that the table knows and nothing else does.
@@ -339,7 +386,7 @@ types! {
     REGOPERATOR_ARRAY 2209 "_regoperator" "regoperator[]" &[], -1 false b'A' false 0 2204 b'i' b'x' Array;
     REGCLASS_ARRAY 2210 "_regclass" "regclass[]" &[], -1 false b'A' false 0 2205 b'i' b'x' Array;
     REGTYPE_ARRAY 2211 "_regtype" "regtype[]" &[], -1 false b'A' false 0 2206 b'i' b'x' Array;
-    RECORD 2249 "record" "record" &[], -1 false b'P' false 2287 0 b'd' b'x' Pseudo;
+    RECORD 2249 "record" "record" &[], -1 false b'P' false 2287 0 b'd' b'x' Record;
     CSTRING 2275 "cstring" "cstring" &[], -2 false b'P' false 1263 0 b'c' b'p' Text;
     ANY 2276 "any" "\"any\"" &[], 4 true b'P' false 0 0 b'i' b'p' Pseudo;
     ANYARRAY 2277 "anyarray" "anyarray" &[], -1 false b'P' false 0 0 b'd' b'x' Pseudo;
@@ -347,7 +394,7 @@ types! {
     TRIGGER 2279 "trigger" "trigger" &[], 4 true b'P' false 0 0 b'i' b'p' Pseudo;
     INTERNAL 2281 "internal" "internal" &[], 8 true b'P' false 0 0 b'd' b'p' Pseudo;
     ANYELEMENT 2283 "anyelement" "anyelement" &[], 4 true b'P' false 0 0 b'i' b'p' Pseudo;
-    RECORD_ARRAY 2287 "_record" "record[]" &[], -1 false b'P' false 0 2249 b'd' b'x' Pseudo;
+    RECORD_ARRAY 2287 "_record" "record[]" &[], -1 false b'P' false 0 2249 b'd' b'x' Array;
     ANYNONARRAY 2776 "anynonarray" "anynonarray" &[], 4 true b'P' false 0 0 b'i' b'p' Pseudo;
     UUID 2950 "uuid" "uuid" &[], 16 false b'U' false 2951 0 b'c' b'p' Uuid;
     UUID_ARRAY 2951 "_uuid" "uuid[]" &[], -1 false b'A' false 0 2950 b'i' b'x' Array;

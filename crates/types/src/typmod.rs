@@ -68,7 +68,8 @@ pub fn encode(oid: Oid, modifiers: &[i32]) -> Result<i32> {
     }
 }
 
-/// What `format_type` answers: the name as SQL spells it, with the modifier.
+/// What `format_type` answers: the name as SQL spells it, with the modifier. A type of a user is marked by its number
+/// ([`user`](super::user)).
 pub fn format_type(ty: Type) -> String {
     if ty.oid.is_none() {
         return "-".to_owned();
@@ -76,6 +77,9 @@ pub fn format_type(ty: Type) -> String {
     let Some(row) = table::by_oid(ty.oid) else {
         return "???".to_owned();
     };
+    if super::user::is_user(ty.oid) {
+        return super::user::mark(ty.oid);
+    }
     if row.is_array() {
         return format!("{}[]", format_type(Type { oid: row.element, typmod: ty.typmod }));
     }

@@ -167,7 +167,8 @@ impl Binder<'_> {
     }
 
     fn check_comparable(&self, oid: Oid, what: &str, at: u32) -> Result<()> {
-        let compared = table::by_oid(oid).filter(|row| row.is_array()).map_or(oid, |row| row.element);
+        let is_array = table::by_oid(oid).is_some_and(|row| row.is_array());
+        let compared = table::element_of(oid).filter(|_| is_array).unwrap_or(oid);
         if table::kind(compared) != Kind::Json {
             return Ok(());
         }
@@ -235,6 +236,7 @@ impl Binder<'_> {
             let oid = self.catalog.read_reg(target.oid, text).map_err(|error| error.at(self.position(at)))?;
             return Ok(Constant::Int(oid.0.into()));
         }
+        self.note_type(target.oid, false);
         if matches!(row.kind, Kind::Date | Kind::Time | Kind::Timestamp | Kind::Timestamptz) && names_a_moment(text) {
             self.bound.reusable = false;
         }

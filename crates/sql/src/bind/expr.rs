@@ -20,7 +20,7 @@ use crate::types::cast::Context;
 use crate::types::function::{Function, Volatility};
 use crate::types::op::Op;
 use crate::types::resolve::{self, Callable, Resolved};
-use crate::types::{Datum, Kind, Oid, Type, table, typmod};
+use crate::types::{Datum, Kind, Oid, Type, table, typmod, user};
 use base::{Error, Result, sqlstate};
 
 /// Where an expression stands: what may be in it, and its clause's name in errors.
@@ -98,7 +98,10 @@ impl Binder<'_> {
             },
             Ast::Parameter(number) => self.client_parameter(number, at)?,
             Ast::Column(path) => self.column(path, scope, at)?,
-            Ast::WholeRow(_) => return Err(self.unsupported("a whole row as a value", at)),
+            Ast::WholeRow(path) => match self.whole_record(path, scope, at)? {
+                Some(record) => record,
+                None => return Err(self.no_row(path, at)),
+            },
             Ast::Unary { operator, operand } => {
                 let operand = self.expr(operand, scope, clause)?;
                 self.operator(&operator, None, operand)?
@@ -270,7 +273,10 @@ impl Binder<'_> {
                 self.subplan(query, SubplanKind::Array, Type::plain(array))
             }
             Ast::Array(items) => self.array(items, None, scope, clause, at)?,
-            Ast::Row(_) => return Err(self.unsupported("a row as a value", at)),
+            Ast::Row(_) => {
+                let fields = self.fields_of(expr, scope, clause)?.unwrap_or_default();
+                self.record(fields)?
+            }
             Ast::Subscript(operand, index) => {
                 let operand = self.expr(operand, scope, clause)?;
                 let index_at = index.at;
@@ -286,7 +292,7 @@ impl Binder<'_> {
                 let index = self.coerce(index, Type::plain(Oid::INT4), Context::Assignment, index_at)?;
                 super::coerce::element(operand, index, element)
             }
-            Ast::Field(operand, field) => self.field_of(operand, field, scope, at)?,
+            Ast::Field(operand, field) => self.field_of(operand, field, scope, clause, at)?,
             Ast::Collate(operand, path) => {
                 let operand = self.expr(operand, scope, clause)?;
                 if !table::is_collatable(operand.ty.oid) {
@@ -392,7 +398,10 @@ impl Binder<'_> {
                 None if last.text == "tableoid" && scope.only_table().is_some() => {
                     Ok(self.table_oid(scope.only_table().unwrap_or_default()))
                 }
-                None if scope.item(path).is_some() => Err(self.unsupported("a whole row as a value", at)),
+                None if scope.item(path).is_some() => match self.whole_record(path, scope, at)? {
+                    Some(record) => Ok(record),
+                    None => missing(self, format!("column \"{}\" does not exist", last.text)),
+                },
                 None => missing(self, format!("column \"{}\" does not exist", last.text)),
             };
         }
@@ -413,11 +422,27 @@ impl Binder<'_> {
     }
 
     /// The type that a type's name means.
-    pub(super) fn type_of(&self, name: &ast::TypeName<'_>) -> Result<Type> {
-        self.catalog.type_of(name).map_err(|error| match error.position() {
+    pub(super) fn type_of(&mut self, name: &ast::TypeName<'_>) -> Result<Type> {
+        let ty = self.catalog.type_of(name).map_err(|error| match error.position() {
             None => error.at(self.position(name.at)),
             Some(_) => error,
-        })
+        })?;
+        if user::is_user(ty.oid) {
+            let searched = matches!(name.path, [only] if user::marked(only.text).is_none());
+            self.note_type(ty.oid, searched);
+            self.record_type(name.path, ty.oid);
+        }
+        Ok(ty)
+    }
+
+    /// The statement depends on a type of a user.
+    pub(super) fn note_type(&mut self, oid: Oid, searched: bool) {
+        let Some(base) = user::base_of(oid) else { return };
+        let Some(found) = self.catalog.user_type(base) else { return };
+        let known = (base, found.version, searched);
+        if !self.bound.types.contains(&known) {
+            self.bound.types.push(known);
+        }
     }
 
     // ---- operators and functions
@@ -463,7 +488,12 @@ impl Binder<'_> {
 
     fn resolved_call(&mut self, function: Resolved<Function>, arguments: Vec<Expr>, at: u32) -> Result<Expr> {
         let Resolved { row, args, result, context } = function;
-        let mut coerced = Vec::with_capacity(arguments.len());
+        let mut coerced = Vec::with_capacity(arguments.len() + 1);
+        if matches!(row.op, Op::EnumFirst | Op::EnumLast | Op::EnumAll | Op::EnumRange) {
+            // Which enum it is is not told by a null.
+            let oid = args.first().map_or(0, |oid| oid.0);
+            coerced.push(Expr::constant(Constant::Int(oid.into()), Type::plain(Oid::OID)));
+        }
         for (index, (argument, oid)) in arguments.into_iter().zip(args).enumerate() {
             coerced.push(match (row.op, row.variadic && oid == Oid::ANY) {
                 (Op::JsonBuildObject | Op::JsonbBuildObject, true) if index % 2 == 0 => {
@@ -1008,7 +1038,9 @@ impl Binder<'_> {
             let array = self.array_of(oid, at)?;
             right = self.coerce(right, Type::plain(array), Context::Implicit, at)?;
         }
-        let Some(element) = table::by_oid(right.ty.oid).filter(|row| row.category == b'A').map(|row| row.element)
+        let Some(element) = table::by_oid(right.ty.oid)
+            .filter(|row| row.category == b'A')
+            .and_then(|_| table::element_of(right.ty.oid))
         else {
             let message = format!("op {word} (array) requires array on right side");
             return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));

@@ -15,6 +15,7 @@
 //! 1. Calls of one select list are one call: PostgreSQL steps through the sets of equal calls together. Different ones are refused.
 
 use super::Binder;
+use super::expr::Clause;
 use super::query::SET;
 use super::scope::{Scope, ScopeColumn};
 use super::tree::{Body, Expr, ExprKind, Query};
@@ -222,8 +223,22 @@ impl Binder<'_> {
         operand: &ast::Expr<'_>,
         field: Name<'_>,
         scope: &Scope<'_>,
+        clause: Clause,
         at: u32,
     ) -> Result<Expr> {
+        let rows = matches!(operand.kind, Ast::Row(_) | Ast::WholeRow(_))
+            || matches!(operand.kind, Ast::Column(path) if scope.item(path).is_some());
+        if rows && let Some(fields) = self.fields_of(operand, scope, clause)? {
+            // The fields of a row that is spelled out have no names.
+            let is_named = !matches!(operand.kind, Ast::Row(_));
+            return match fields.into_iter().find(|(name, ..)| is_named && name == field.text) {
+                Some((_, value, place)) => self.resolve_unknown(value, place),
+                None => {
+                    let message = format!("could not identify column \"{}\" in record data type", field.text);
+                    Err(Error::statement(sqlstate::UNDEFINED_COLUMN, message).at(self.position(at)))
+                }
+            };
+        }
         let Ast::Column([before @ .., last]) = operand.kind else {
             return Err(self.unsupported("a field of a composite value", at));
         };

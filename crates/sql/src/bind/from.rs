@@ -102,6 +102,7 @@ impl Binder<'_> {
             columns: columns.clone(),
             relation: Some(relation),
             is_table: matches!(found.source, Source::Table(_)),
+            nullable: false,
         };
         Namespace { columns, items: vec![item] }
     }
@@ -302,6 +303,16 @@ impl Binder<'_> {
             self.one_item(&join.right, &Namespace::default(), parent)?
         };
         self.places.truncate(places);
+        // A row that is not there is null as a whole.
+        let (first, second) = match join.kind {
+            JoinKind::Left => (false, true),
+            JoinKind::Right => (true, false),
+            JoinKind::Full => (true, true),
+            _ => (false, false),
+        };
+        let mut right_offers = right_offers;
+        left_offers.items.iter_mut().for_each(|item| item.nullable |= first);
+        right_offers.items.iter_mut().for_each(|item| item.nullable |= second);
         let using: Vec<Name<'_>> = match join.condition {
             JoinCondition::Using(names) => names.to_vec(),
             JoinCondition::Natural => {
@@ -327,7 +338,6 @@ impl Binder<'_> {
         }
         let is_merged = |column: &ScopeColumn| using.iter().any(|name| name.text == column.name);
         left_offers.columns.retain(|column| !is_merged(column));
-        let mut right_offers = right_offers;
         right_offers.columns.retain(|column| !is_merged(column));
         merged.append(&mut left_offers.columns);
         left_offers.columns = merged;
@@ -408,6 +418,7 @@ impl Binder<'_> {
             columns: columns.clone(),
             relation: None,
             is_table: false,
+            nullable: false,
         };
         Ok(Namespace { columns, items: vec![item] })
     }

@@ -96,7 +96,14 @@ impl Binder<'_> {
                 .map(|(index, column)| ScopeColumn { name: column.name.clone(), expr: value(index) })
                 .collect();
             let name = table.name.clone();
-            let item = Item { name, schema: None, columns: columns.clone(), relation: Some(relation), is_table: true };
+            let item = Item {
+                name,
+                schema: None,
+                columns: columns.clone(),
+                relation: Some(relation),
+                is_table: true,
+                nullable: false,
+            };
             Namespace { columns, items: vec![item] }
         };
         let plain = columns(&|column| Expr::column(relation, column as u16, table.columns[column].ty));

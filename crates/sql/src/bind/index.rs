@@ -128,7 +128,14 @@ fn namespace(table: &TableDef, relation: RelationId) -> Namespace {
         })
         .collect();
     let name = table.name.clone();
-    let item = Item { name, schema: None, columns: columns.clone(), relation: Some(relation), is_table: true };
+    let item = Item {
+        name,
+        schema: None,
+        columns: columns.clone(),
+        relation: Some(relation),
+        is_table: true,
+        nullable: false,
+    };
     Namespace { columns, items: vec![item] }
 }
 
@@ -181,7 +188,7 @@ impl Binder<'_> {
             name => name,
         };
         Ok(StoredExpr {
-            text: without_parentheses(written.text).to_owned(),
+            text: self.catalog.with_marks(without_parentheses(written.text))?,
             name,
             ty: bound.ty,
             columns: columns.into_iter().collect(),

@@ -310,6 +310,7 @@ impl Binder<'_> {
             columns: columns.clone(),
             relation: Some(relation),
             is_table: true,
+            nullable: false,
         };
         Namespace { columns, items: vec![item] }
     }

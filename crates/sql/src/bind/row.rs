@@ -1,19 +1,28 @@
 //! Rows where they are compared, spread or listed: `ROW(…)`, `(a, b)`, and by their names the rows of tables and the records of
 //! procedures.
 //!
-//! A row is no value of its own here: whoever can do with its fields asks for them ([`Binder::fields_of`]).
+//! Whoever can do with a row's fields asks for them ([`Binder::fields_of`]). Anywhere else a row becomes a value, a record ([`Binder::record`]).
 
 use super::Binder;
 use super::expr::Clause;
 use super::scope::Scope;
-use super::tree::{Expr, ExprKind};
+use super::tree::{Call, Expr, ExprKind, Source};
 use super::variable::{Meaning, unassigned};
 use crate::parser::ast::{self, Operator};
+use crate::plan::blob::Constant;
+use crate::types::function::Volatility;
+use crate::types::op::Op;
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 
 /// A field of a row: its name, its value, and where it stands.
 pub(super) type Field = (String, Expr, u32);
+
+/// An operation that gives a record.
+fn record_of(op: Op, arguments: Vec<Expr>) -> Expr {
+    let call = Call { op, strict: false, volatility: Volatility::Immutable, arguments, name: "row", operator: false };
+    Expr { kind: ExprKind::Call(Box::new(call)), ty: Type::plain(Oid::RECORD) }
+}
 
 impl Binder<'_> {
     /// The fields of a row; none if the expression is no row.
@@ -46,7 +55,7 @@ impl Binder<'_> {
     }
 
     #[cold]
-    fn no_row(&self, path: ast::Path<'_>, at: u32) -> Error {
+    pub(super) fn no_row(&self, path: ast::Path<'_>, at: u32) -> Error {
         let name = path.last().map_or("", |name| name.text);
         let message = format!("missing FROM-clause entry for table \"{name}\"");
         Error::statement(sqlstate::UNDEFINED_TABLE, message).at(self.position(at))
@@ -76,6 +85,60 @@ impl Binder<'_> {
             bound.push((name, self.client_parameter(number, at)?, at));
         }
         Ok(Some(bound))
+    }
+
+    /// A row as a value.
+    pub(super) fn record(&mut self, mut fields: Vec<Field>) -> Result<Expr> {
+        /// How many fields one operation takes: it has three operands for each, and no more than 255.
+        const AT_ONCE: usize = 80;
+        if fields.len() <= AT_ONCE {
+            return self.narrow_record(fields);
+        }
+        let mut parts = Vec::new();
+        while !fields.is_empty() {
+            let rest = fields.split_off(fields.len().min(AT_ONCE));
+            parts.push(self.narrow_record(fields)?);
+            fields = rest;
+        }
+        Ok(record_of(Op::JoinRecords, parts))
+    }
+
+    fn narrow_record(&mut self, fields: Vec<Field>) -> Result<Expr> {
+        let mut operands = Vec::with_capacity(fields.len() * 3);
+        for (name, value, at) in fields {
+            let value = self.resolve_unknown(value, at)?;
+            operands.push(Expr::constant(Constant::Bytes(name.into_bytes()), Type::plain(Oid::TEXT)));
+            operands.push(Expr::constant(Constant::Int(value.ty.oid.0.into()), Type::plain(Oid::OID)));
+            operands.push(value);
+        }
+        Ok(record_of(Op::MakeRecord, operands))
+    }
+
+    /// The row of a table, or a record, as a value; none if the path means neither. A row for which an outer join found nothing is null.
+    pub(super) fn whole_record(&mut self, path: ast::Path<'_>, scope: &Scope<'_>, at: u32) -> Result<Option<Expr>> {
+        let item = scope.item(path).filter(|item| !item.name.is_empty());
+        // What a function gives that gives no rows is a value.
+        if let Some(item) = item
+            && let ([only], Some(relation)) = (item.columns.as_slice(), item.relation)
+            && matches!(self.bound.relations[relation as usize].source, Source::Function { ordinality: false, .. })
+        {
+            self.note_column(&only.expr, at);
+            return Ok(Some(only.expr.clone()));
+        }
+        let absent = match item.filter(|item| item.nullable).map(|item| (item.is_table, item.relation)) {
+            Some((true, Some(relation))) => Some(self.table_oid(relation)),
+            Some(_) => {
+                return Err(self.unsupported("a whole row of a query in an outer join as a value", at));
+            }
+            None => None,
+        };
+        let Some(fields) = self.whole(path, scope, at)? else { return Ok(None) };
+        let record = self.record(fields)?;
+        let Some(table) = absent else { return Ok(Some(record)) };
+        let ty = record.ty;
+        let is_there = Expr { kind: ExprKind::IsNull(Box::new(table), true), ty: Type::plain(Oid::BOOL) };
+        let otherwise = Box::new(Expr::constant(Constant::Null, ty));
+        Ok(Some(Expr { kind: ExprKind::Case(vec![(is_there, record)], otherwise), ty }))
     }
 
     /// The fields of both sides, if one is a row.

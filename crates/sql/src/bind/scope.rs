@@ -43,6 +43,8 @@ pub struct Item {
     pub relation: Option<RelationId>,
     /// System columns can be asked for.
     pub is_table: bool,
+    /// An outer join may have nulls in the place of its rows.
+    pub nullable: bool,
 }
 
 /// A namespace and what is around it.

@@ -171,6 +171,9 @@ pub struct Bound {
     pub qualified: Vec<Oid>,
     /// Functions of users that are called, with the versions of their definitions.
     pub routines: Vec<(Oid, u64)>,
+    /// Types of users that are named, or of which there are constants: with the versions of their definitions, and whether the
+    /// search path led to them.
+    pub types: Vec<(Oid, u64, bool)>,
     /// For relations that are tables: what those of their indexes compute that are not plain.
     pub indexed: BTreeMap<RelationId, Vec<BoundIndex>>,
     /// For tables whose rows change: what is computed for a row beside its values.

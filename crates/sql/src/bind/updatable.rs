@@ -266,6 +266,7 @@ impl Binder<'_> {
             columns: columns.clone(),
             relation: Some(row),
             is_table: true,
+            nullable: false,
         };
         Namespace { columns, items: vec![item] }
     }

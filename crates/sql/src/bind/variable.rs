@@ -95,6 +95,9 @@ impl Binder<'_> {
                     .at(self.position(at)))
             }
             (Ok(column), _) => Ok(column),
+            (Err(_), Err(error)) if error.sqlstate() == sqlstate::FEATURE_NOT_SUPPORTED => {
+                self.whole_record(path, scope, at)?.ok_or_else(|| error.at(self.position(at)))
+            }
             (Err(error), Ok(None)) => Err(error),
             // Ambiguous among columns is not for variables to decide.
             (Err(error), _) if error.sqlstate() == sqlstate::AMBIGUOUS_COLUMN => Err(error),

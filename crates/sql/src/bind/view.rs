@@ -23,7 +23,7 @@ use crate::catalog::view::{Piece, ViewDef};
 use crate::lexer::{Lexer, TokenKind};
 use crate::parser::ast::{self, Alias, Name, Query};
 use crate::plan::blob::Constant;
-use crate::types::{Arena, Oid, Type};
+use crate::types::{Arena, Oid, Type, user};
 use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
 use bumpalo::Bump;
@@ -280,6 +280,20 @@ impl Binder<'_> {
         let (Some(first), Some(last)) = (path.first(), path.last()) else { return };
         if let (Some((start, _)), Some((_, end))) = (self.name_span(first), self.name_span(last)) {
             self.edit((start, end), vec![Piece::Routine(routine)]);
+        }
+    }
+
+    /// A type of a user was named: the view keeps its number.
+    pub(super) fn record_type(&mut self, path: &[Name<'_>], oid: Oid) {
+        if self.record.is_none() {
+            return;
+        }
+        let (Some(first), Some(last), Some(base)) = (path.first(), path.last(), user::base_of(oid)) else { return };
+        if let (Some((start, _)), Some((_, end))) = (self.name_span(first), self.name_span(last)) {
+            // The name of an array stands for the array, brackets behind the name for themselves.
+            let named = self.catalog.find_type(path.len().checked_sub(2).map(|at| path[at].text), last.text);
+            let oid = named.ok().flatten().filter(|named| user::is_user(*named)).unwrap_or(base);
+            self.edit((start, end), vec![Piece::Text(user::mark(oid))]);
         }
     }
 

@@ -22,6 +22,7 @@ use super::role_settings::StoredSettings;
 use super::routine::{ParameterDef, RoutineDef};
 use super::schema::SchemaDef;
 use super::trigger::TriggerDef;
+use super::user_type::{LabelDef, UserTypeDef};
 use super::view::{Piece, ViewDef};
 use crate::parser::ast::CheckOption;
 use crate::types::{Oid, Type};
@@ -59,6 +60,8 @@ pub enum ObjectClass {
     StoredSettings = 12,
     /// The privileges of what a role is going to make.
     DefaultPrivileges = 13,
+    /// A type.
+    Type = 14,
 }
 
 /// A row of the catalog's heap.
@@ -126,6 +129,7 @@ pub fn part(row: &[u8]) -> Result<Part<'_>> {
         Some(11) => ObjectClass::Privileges,
         Some(12) => ObjectClass::StoredSettings,
         Some(13) => ObjectClass::DefaultPrivileges,
+        Some(14) => ObjectClass::Type,
         _ => return Err(damaged()),
     };
     let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
@@ -244,6 +248,40 @@ impl Parser<'_> {
     fn end<T>(self, value: T) -> Result<T> {
         if self.0.is_empty() { Ok(value) } else { Err(damaged()) }
     }
+}
+
+/// A type's definition as bytes.
+pub fn user_type_image(ty: &UserTypeDef) -> Vec<u8> {
+    let mut writer = Writer(Vec::with_capacity(256));
+    writer.u32(ty.oid.0);
+    writer.u64(ty.version);
+    writer.u32(ty.schema.0);
+    writer.text(&ty.name);
+    writer.u32(ty.owner.0);
+    writer.list(&ty.labels, |writer, label| {
+        writer.u32(label.oid.0);
+        writer.text(&label.name);
+        writer.u64(label.position as u64);
+        writer.u64(label.since.0);
+    });
+    writer.0
+}
+
+/// The type of an image.
+pub fn user_type(image: &[u8]) -> Result<UserTypeDef> {
+    let mut parser = Parser(Reader::new(image));
+    let ty = UserTypeDef {
+        oid: parser.oid()?,
+        version: parser.u64()?,
+        schema: parser.oid()?,
+        name: parser.text()?,
+        owner: parser.oid()?,
+        labels: parser.list(|parser| {
+            let (oid, name) = (parser.oid()?, parser.text()?);
+            Ok(LabelDef { oid, name, position: parser.u64()? as i64, since: base::Xid(parser.u64()?) })
+        })?,
+    };
+    parser.end(ty)
 }
 
 /// A function's or a procedure's definition as bytes.

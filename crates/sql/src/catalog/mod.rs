@@ -31,12 +31,13 @@ pub mod schema;
 pub mod store;
 pub mod system;
 pub mod trigger;
+pub mod user_type;
 mod vacuum;
 pub mod view;
 
 use crate::exec::trigger::Transition;
 use crate::parser::ast::{Path, TypeName};
-use crate::types::{Kind, Oid, Type, function, operator, table, typmod};
+use crate::types::{Kind, Oid, Type, function, operator, table, typmod, user};
 use base::settings::quoted_identifier;
 use base::{Error, Result, Xid, sqlstate};
 pub use codec::Statistics;
@@ -338,11 +339,22 @@ impl<'c> Catalog<'c> {
             Error::statement(sqlstate::UNDEFINED_OBJECT, message)
         };
         let found = match name.path {
-            [name] => table::by_name(name.text),
-            [schema, name] if schema.text == "pg_catalog" => table::by_name(name.text),
+            [name_alone] if name.builtin => table::by_name(name_alone.text).map(|row| row.oid),
+            [name] => self.find_type(None, name.text)?,
+            [schema, name] => self.find_type(Some(schema.text), name.text)?,
             _ => None,
         };
-        let row = found.ok_or_else(missing)?;
+        let found = found.ok_or_else(missing)?;
+        if user::is_user(found) {
+            if !name.modifiers.is_empty() {
+                let message = format!("type modifier is not allowed for type {}", self.shown_type(found));
+                return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+            }
+            // An array of arrays is an array.
+            let oid = if name.dimensions == 0 { found } else { user::array_of(found).unwrap_or(found) };
+            return Ok(Type::plain(oid));
+        }
+        let row = table::row(found)?;
         if row.category == b'P' && row.oid != Oid::VOID && row.oid != Oid::RECORD {
             return Ok(Type::plain(row.oid));
         }
@@ -397,7 +409,20 @@ impl<'c> Catalog<'c> {
                 let name = in_catalog(&parts);
                 let found = name.as_deref().and_then(|name| table::by_sql_name(name).or_else(|| table::by_name(name)));
                 let plain = || table::by_sql_name(text).or_else(|| table::by_name(text));
-                found.or_else(plain).map(|row| row.oid).ok_or_else(|| missing("type", sqlstate::UNDEFINED_OBJECT))
+                if let Some(row) = found.or_else(plain) {
+                    return Ok(row.oid);
+                }
+                let (parts, is_array) = match text.trim_end().strip_suffix("[]").and_then(split_name) {
+                    Some(element) => (element, true),
+                    None => (parts, false),
+                };
+                let found = match parts.as_slice() {
+                    [name] => self.find_type(None, name)?,
+                    [schema, name] => self.find_type(Some(schema), name)?,
+                    _ => None,
+                };
+                let found = if is_array { found.and_then(table::array_of) } else { found };
+                found.ok_or_else(|| missing("type", sqlstate::UNDEFINED_OBJECT))
             }
             Oid::REGPROC | Oid::REGPROCEDURE => {
                 let name = in_catalog(&parts);
@@ -468,8 +493,13 @@ impl<'c> Catalog<'c> {
         let routine = || self.definitions.routine(oid);
         let name = match ty {
             Oid::REGPROC if routine().is_some() => routine().map(|routine| quoted_identifier(&routine.name)),
-            Oid::REGPROCEDURE if routine().is_some() => routine().map(|routine| routine.shown()),
+            Oid::REGPROCEDURE if routine().is_some() => {
+                routine().map(|routine| self.with_names(&routine.shown()).into_owned())
+            }
             Oid::REGCLASS => self.relation_name(oid),
+            Oid::REGTYPE if user::is_user(oid) => user::base_of(oid)
+                .filter(|base| self.user_type(*base).is_some())
+                .map(|_| self.with_names(&user::mark(oid)).into_owned()),
             Oid::REGTYPE => table::by_oid(oid).map(|_| typmod::format_type(Type::plain(oid))),
             Oid::REGPROC => {
                 let own = || system::internal::by_oid(oid).map(|row| row.name.to_owned());

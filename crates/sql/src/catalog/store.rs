@@ -26,6 +26,7 @@ use super::role::{DATABASE_OWNER, RoleDef};
 use super::role_settings::StoredSettings;
 use super::routine::RoutineDef;
 use super::schema::{self, FIRST_USER_OID, SchemaDef};
+use super::user_type::UserTypeDef;
 use crate::types::Oid;
 use base::{Error, RelId, Result, SessionId, sqlstate};
 use kernel::region;
@@ -178,6 +179,7 @@ pub struct Definitions {
     /// What was said of objects: the catalog of each, and the text.
     comments: BTreeMap<Oid, (Oid, String)>,
     routines: BTreeMap<Oid, Arc<RoutineDef>>,
+    types: BTreeMap<Oid, Arc<UserTypeDef>>,
     /// What was granted on objects.
     privileges: BTreeMap<Oid, Arc<ObjectAcl>>,
     /// What is granted on objects that are made, and settings that sessions begin with.
@@ -213,6 +215,7 @@ impl Definitions {
                 ObjectClass::Table => definitions.add(Arc::new(codec::table(&image)?)),
                 ObjectClass::Schema => drop(definitions.schemas.insert(oid, codec::schema(&image)?)),
                 ObjectClass::Routine => drop(definitions.routines.insert(oid, Arc::new(codec::routine(&image)?))),
+                ObjectClass::Type => drop(definitions.types.insert(oid, Arc::new(codec::user_type(&image)?))),
                 ObjectClass::Statistics => drop(definitions.statistics.insert(oid, codec::statistics(&image)?)),
                 ObjectClass::ColumnStatistics => {
                     definitions.columns.insert(oid, Arc::new(column_statistics::read(&image)?));
@@ -346,6 +349,35 @@ impl Definitions {
     /// The procedures that users have made.
     pub fn routines(&self) -> impl Iterator<Item = &Arc<RoutineDef>> {
         self.routines.values()
+    }
+
+    /// The type of that number.
+    pub fn user_type(&self, oid: Oid) -> Option<&Arc<UserTypeDef>> {
+        self.types.get(&oid)
+    }
+
+    /// The types that users have made.
+    pub fn user_types(&self) -> impl Iterator<Item = &Arc<UserTypeDef>> {
+        self.types.values()
+    }
+
+    /// Are there such types?
+    pub fn has_types(&self) -> bool {
+        !self.types.is_empty()
+    }
+
+    /// The type of that name in a schema, if a user made it.
+    pub fn type_named(&self, schema: Oid, name: &str) -> Option<&Arc<UserTypeDef>> {
+        self.types.values().find(|known| known.schema == schema && known.name == name)
+    }
+
+    /// The array of that name in a schema, if it is of a type that a user made.
+    pub fn array_named(&self, schema: Oid, name: &str) -> Option<Oid> {
+        if !name.starts_with('_') {
+            return None;
+        }
+        let found = self.types.values().find(|known| known.schema == schema && known.array_name() == name)?;
+        crate::types::user::array_of(found.oid)
     }
 
     /// All comments: the catalog of what they are on, its number, its column or zero, and the text.

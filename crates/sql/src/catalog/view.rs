@@ -145,5 +145,5 @@ impl ViewDef {
 /// The statement's part of a view that users see: its query, with a semicolon.
 pub fn shown_query(catalog: &Catalog<'_>, table: &TableDef) -> Option<String> {
     let view = table.view.as_ref()?;
-    Some(format!(" {};", view.text(catalog, false)))
+    Some(format!(" {};", catalog.with_names(&view.text(catalog, false))))
 }

@@ -16,7 +16,7 @@ use crate::types::datetime::Style;
 use crate::types::numeric::Numeric;
 use crate::types::op::Op;
 use crate::types::regex::Expressions;
-use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod};
+use crate::types::{Arena, Datum, EvalCtx, Oid, Type, array, table, typmod, user};
 use base::settings::{check_readable, lookup};
 use base::{Error, Result, SessionId, Xid, sqlstate};
 use kernel::session::SessionShared;
@@ -294,6 +294,11 @@ impl Around<'_> {
                     None => self.index_is_visible(oid(0))?,
                 }
             }
+            Op::TypeIsVisible if user::is_user(oid(0)) => {
+                let catalog = self.catalog.get()?;
+                let known = user::base_of(oid(0)).and_then(|base| catalog.user_type(base));
+                known.map_or(Datum::Null, |known| Datum::Bool(catalog.sees_type(known.oid)))
+            }
             Op::TypeIsVisible => table::by_oid(oid(0)).map_or(Datum::Null, |_| Datum::Bool(true)),
             Op::FunctionIsVisible => {
                 let catalog = self.catalog.get()?;
@@ -307,6 +312,25 @@ impl Around<'_> {
                 Some(role) => return text(&role.name),
                 None => return text(&format!("unknown (OID={})", oid(0))),
             },
+            Op::FormatType if args[0].is_null() => Datum::Null,
+            Op::FormatType => {
+                // Without a modifier `character` is shown as it stands in the grammar.
+                let name = match args[1] {
+                    Datum::Null if oid(0) == Oid::BPCHAR => "character".to_owned(),
+                    Datum::Null => typmod::format_type(Type::plain(oid(0))),
+                    modifier => typmod::format_type(Type { oid: oid(0), typmod: modifier.int() as i32 }),
+                };
+                match user::has_marks(&name) {
+                    true => return text(&self.catalog.get()?.with_names(&name)),
+                    false => return text(&name),
+                }
+            }
+            Op::GetExpr if std::str::from_utf8(args[0].bytes()).is_ok_and(user::has_marks) => {
+                let (written, catalog) = (string(0), self.catalog.get()?);
+                let shown = catalog.with_names(&written);
+                let is_pretty = args.get(2).is_some_and(|pretty| pretty.bool());
+                return text(if is_pretty { system::without_parentheses(&shown) } else { &shown });
+            }
             Op::GetExpr if args.get(2).is_some_and(|pretty| pretty.bool()) => {
                 let shown = std::str::from_utf8(args[0].bytes()).map(system::without_parentheses);
                 shown.map_or(args[0], Datum::text)
@@ -415,7 +439,9 @@ impl Around<'_> {
                 let tables = catalog.definitions.tables();
                 let shown = tables.flat_map(|table| table.triggers.iter().map(move |trigger| (table, trigger)));
                 match shown.into_iter().find(|(_, trigger)| trigger.oid == oid(0)) {
-                    Some((table, trigger)) => return text(&trigger.shown(&catalog, table, pretty)),
+                    Some((table, trigger)) => {
+                        return text(&catalog.with_names(&trigger.shown(&catalog, table, pretty)));
+                    }
                     None => Datum::Null,
                 }
             }
@@ -437,13 +463,17 @@ impl Around<'_> {
             | Op::AdvisoryUnlockAll => self.advisory(op, args)?,
             // Every body is kept as a text.
             Op::FunctionBody => Datum::Null,
-            Op::FunctionDefinition => match self.catalog.get()?.routine_definition(oid(0)) {
-                Some(shown) => return text(&shown),
-                None => Datum::Null,
-            },
+            Op::FunctionDefinition => {
+                let catalog = self.catalog.get()?;
+                match catalog.routine_definition(oid(0)) {
+                    Some(shown) => return text(&catalog.with_names(&shown)),
+                    None => Datum::Null,
+                }
+            }
             Op::FunctionArguments | Op::FunctionIdentity | Op::FunctionResult => {
-                match self.catalog.get()?.signature(oid(0), op) {
-                    Some(shown) => return text(&shown),
+                let catalog = self.catalog.get()?;
+                match catalog.signature(oid(0), op) {
+                    Some(shown) => return text(&catalog.with_names(&shown)),
                     None => Datum::Null,
                 }
             }
@@ -588,7 +618,7 @@ impl Around<'_> {
                     None => String::new(),
                 },
             };
-            return Ok(Datum::Bytes(arena.copy(shown.as_bytes())?));
+            return Ok(Datum::Bytes(arena.copy(catalog.with_names(&shown).as_bytes())?));
         }
         Ok(Datum::Null)
     }

@@ -21,6 +21,7 @@ mod index;
 mod setting;
 mod table;
 mod trigger;
+mod user_type;
 mod view;
 
 pub use super::routine::{
@@ -37,6 +38,7 @@ pub use index::{CreateIndex, IndexItem};
 pub use setting::{SetValue, SettingChange, StoredSetting};
 pub use table::{CreateTable, Including, Like, SelectInto};
 pub use trigger::{CreateTrigger, TriggerChoice, TriggerStatement};
+pub use user_type::{TypeAction, TypeStatement};
 pub use view::{CheckOption, CreateView};
 
 /// A name as it was written: folded, unquoted, cut to length.
@@ -887,6 +889,8 @@ pub enum Utility<'a> {
     AlterRoutine(&'a AlterRoutine<'a>),
     /// `DROP FUNCTION`, `DROP PROCEDURE`
     DropRoutine(&'a DropRoutine<'a>),
+    /// `CREATE TYPE`, `ALTER TYPE`, `DROP TYPE`
+    Type(&'a TypeStatement<'a>),
     /// `CREATE TRIGGER`, `DROP TRIGGER`, `ALTER TRIGGER`
     Trigger(&'a TriggerStatement<'a>),
     /// `CALL`

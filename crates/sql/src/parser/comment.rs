@@ -14,7 +14,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             "view" => Some(ObjectKind::View),
             "sequence" => Some(ObjectKind::Sequence),
             "index" => Some(ObjectKind::Index),
-            "column" | "constraint" | "schema" | "database" => None,
+            "column" | "constraint" | "schema" | "database" | "type" => None,
             "" => return Err(self.unexpected()),
             _ => {
                 let words = format!("COMMENT ON {}", word.to_uppercase());
@@ -25,6 +25,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         let on = match (kind, word) {
             (Some(kind), _) => CommentOn::Relation(kind, self.path()?),
             (None, "column") => CommentOn::Column(self.path()?),
+            (None, "type") => CommentOn::Type(self.path()?),
             (None, "schema") => CommentOn::Schema(self.name()?),
             (None, "database") => CommentOn::Database(self.name()?),
             (None, _) => {

@@ -54,9 +54,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             "procedure" | "function" => self.create_routine(false),
             "role" | "user" | "group" => self.create_role(),
             "trigger" | "constraint" => self.create_trigger(false),
-            "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule"
-            | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication"
-            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted"
+            "type" => self.create_type(),
+            "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
+            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted"
             | "procedural" | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
@@ -666,9 +667,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             "role" | "user" | "group" => return self.drop_role(),
             "trigger" => return self.drop_trigger(),
             "owned" => return self.drop_owned(),
-            "type" | "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule"
-            | "cast" | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication"
-            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
+            "type" => return self.drop_type(),
+            "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
+            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }
@@ -709,11 +711,12 @@ impl<'t, 'a> Parser<'t, 'a> {
                 "role" | "user" | "group" => self.alter_role(),
                 "function" | "procedure" | "routine" => self.alter_routine(),
                 "trigger" => self.alter_trigger(),
+                "type" => self.alter_user_type(),
                 "database" => self.alter_database(),
                 "default" if self.is_at(1, kw!("privileges"))? => self.alter_defaults(),
-                "type" | "domain" | "extension" | "materialized" | "default" | "aggregate" | "collation"
-                | "conversion" | "event" | "foreign" | "language" | "large" | "operator" | "policy" | "publication"
-                | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" => {
+                "domain" | "extension" | "materialized" | "default" | "aggregate" | "collation" | "conversion"
+                | "event" | "foreign" | "language" | "large" | "operator" | "policy" | "publication" | "rule"
+                | "server" | "statistics" | "subscription" | "tablespace" | "text" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }

@@ -35,6 +35,7 @@ mod routine;
 mod sequence;
 mod trigger;
 mod type_name;
+mod user_type;
 pub(crate) mod utility;
 mod view;
 mod window;

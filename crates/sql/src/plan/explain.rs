@@ -8,6 +8,7 @@ use super::tree::{IndexScan, JoinType, Node, SubtreeKind, Tree};
 use crate::bind::tree::{Bound, Column, Expr, ExprKind, ModificationKind, ROW_ID, TABLE_OID};
 use crate::catalog::Catalog;
 use crate::plan::blob::Constant;
+use crate::session::types::TypesAtHand;
 use crate::types::cast::Method;
 use crate::types::datetime::Style;
 use crate::types::op::Op;
@@ -16,8 +17,10 @@ use crate::types::{Type, io, table, typmod};
 /// What is shown of a plan, with what it is thought to cost if that is wanted.
 pub fn shown(bound: &Bound, tree: &Tree, catalog: &Catalog<'_>, costs: bool) -> ShownNode {
     let guess = costs.then_some(Guess { bound, catalog, origins: &tree.origins });
+    let types = TypesAtHand::of(&catalog.definitions);
     let root = ShownNode::default();
-    let mut printer = Printer { bound, tree, guess, open: Vec::new(), root, commons: true, below: None };
+    let mut printer =
+        Printer { bound, tree, catalog, types, guess, open: Vec::new(), root, commons: true, below: None };
     printer.node(&tree.root, 0, "");
     printer.close(0);
     printer.root
@@ -31,6 +34,9 @@ pub fn place(node: &Node) -> usize {
 struct Printer<'p> {
     bound: &'p Bound,
     tree: &'p Tree,
+    catalog: &'p Catalog<'p>,
+    /// For constants of users' types.
+    types: TypesAtHand<'static>,
     guess: Option<Guess<'p>>,
     /// The node that is shown, below those that it is below of.
     open: Vec<ShownNode>,
@@ -425,7 +431,7 @@ impl Printer<'_> {
     /// An expression as PostgreSQL would write it, more or less.
     fn expr(&self, expr: &Expr) -> String {
         match &expr.kind {
-            ExprKind::Constant(value) => constant(value, expr.ty),
+            ExprKind::Constant(value) => constant(value, expr.ty, self.catalog, &self.types),
             ExprKind::Slot(slot) => format!("${{{slot}}}"),
             ExprKind::Untyped(number) => format!("${}", number + 1),
             ExprKind::Parameter(index) => {
@@ -482,10 +488,10 @@ impl Printer<'_> {
             }
             // What a function was given, of which there is a cast only.
             ExprKind::Cast(operand, Method::Json, _) => {
-                format!("to_{}({})", typmod::format_type(expr.ty), self.expr(operand))
+                format!("to_{}({})", type_name(self.catalog, expr.ty), self.expr(operand))
             }
             ExprKind::Cast(operand, Method::JsonKey, _) => self.expr(operand),
-            ExprKind::Cast(operand, ..) => format!("({})::{}", self.expr(operand), typmod::format_type(expr.ty)),
+            ExprKind::Cast(operand, ..) => format!("({})::{}", self.expr(operand), type_name(self.catalog, expr.ty)),
             ExprKind::Subplan(number) => {
                 let exists = matches!(
                     self.tree.subplans.get(usize::from(*number)).map(|subplan| &subplan.kind),
@@ -516,13 +522,19 @@ fn parenthesized(shown: &str) -> String {
     }
 }
 
-fn constant(value: &Constant, ty: Type) -> String {
+/// A type as users call it.
+fn type_name(catalog: &Catalog<'_>, ty: Type) -> String {
+    catalog.with_names(&typmod::format_type(ty)).into_owned()
+}
+
+fn constant(value: &Constant, ty: Type, catalog: &Catalog<'_>, types: &TypesAtHand<'_>) -> String {
+    let style = Style { types: Some(types), ..Style::PLAIN };
     let mut text = Vec::new();
     match value {
-        Constant::Null => return format!("NULL::{}", typmod::format_type(ty)),
+        Constant::Null => return format!("NULL::{}", type_name(catalog, ty)),
         Constant::Bool(value) => return value.to_string(),
         value => {
-            if io::output(table::kind(ty.oid), value.datum(), &Style::PLAIN, &mut text).is_err() {
+            if io::output(table::kind(ty.oid), value.datum(), &style, &mut text).is_err() {
                 return "?".to_owned();
             }
         }
@@ -530,6 +542,6 @@ fn constant(value: &Constant, ty: Type) -> String {
     let text = String::from_utf8_lossy(&text).into_owned();
     match value {
         Constant::Int(_) if table::by_oid(ty.oid).is_some_and(|row| row.category == b'N') => text,
-        _ => format!("'{}'::{}", text.replace('\'', "''"), typmod::format_type(ty)),
+        _ => format!("'{}'::{}", text.replace('\'', "''"), type_name(catalog, ty)),
     }
 }

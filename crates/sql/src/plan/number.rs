@@ -22,6 +22,8 @@ const fn ops() -> [Option<Op>; OPS_MAX] {
     let mut row = 0;
     ops[Op::Routine as usize] = Some(Op::Routine);
     ops[Op::NameByte as usize] = Some(Op::NameByte);
+    ops[Op::MakeRecord as usize] = Some(Op::MakeRecord);
+    ops[Op::JoinRecords as usize] = Some(Op::JoinRecords);
     while row < function::TABLE.len() {
         let op = function::TABLE[row].op;
         ops[op as usize] = Some(op);
@@ -51,6 +53,8 @@ const fn kinds() -> [Option<Kind>; KINDS_MAX] {
         kinds[kind as usize] = Some(kind);
         row += 1;
     }
+    // No type has these itself: those of users do.
+    kinds[Kind::Enum as usize] = Some(Kind::Enum);
     kinds
 }
 
@@ -104,6 +108,7 @@ mod tests {
         for row in table::TABLE {
             assert_eq!(kind(row.kind as u32), row.kind);
         }
+        assert_eq!(kind(Kind::Enum as u32), Kind::Enum);
         assert_eq!(op(u16::MAX), None);
         assert_eq!(kind(u32::MAX), Kind::Refused);
         assert_eq!(aggregate(AggOp::Count as u32), Some(AggOp::Count));

@@ -214,7 +214,8 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
                 self.session.keep_own_level(self.env, level);
                 return Ok(flow);
             }
-            Err(error) => error,
+            // Before types go that the block has made.
+            Err(error) => self.session.named(self.env, error),
         };
         self.session.undo_own_level(self.env, level);
         self.nesting.depth = depth;

@@ -137,7 +137,9 @@ impl<A: Allocator + Copy> Session<A> {
         let reads_all = self.catalog(env).is_ok_and(|catalog| {
             tables.all(|oid| match catalog.table_by_oid(oid) {
                 Ok(Some(table)) => catalog.definitions.rights(self.role(), Guard::relation(&table), SELECT) == SELECT,
-                _ => false,
+                // Functions and types have no rows.
+                Ok(None) => true,
+                Err(_) => false,
             })
         });
         if reads_all { error } else { error.without_detail() }

@@ -19,6 +19,7 @@ use super::{Environment, Session, bytes_in};
 use crate::catalog::schema::FIRST_USER_OID;
 use crate::plan::cache::{Found, StatementCache};
 use crate::plan::{Plan, PlanTable};
+use crate::types::user;
 use allocator_api2::alloc::Allocator;
 use base::Result;
 use base::settings::SettingId;
@@ -79,6 +80,13 @@ impl<A: Allocator + Copy> Session<A> {
         let catalog = self.catalog(env)?;
         for table in tables {
             if catalog.routine(table.oid).is_some_and(|routine| routine.version == table.version) {
+                continue;
+            }
+            if user::is_user(table.oid) {
+                let is_same = catalog.user_type(table.oid).is_some_and(|known| known.version == table.version);
+                if !is_same || table.searched && !catalog.sees_type(table.oid) {
+                    return Ok(false);
+                }
                 continue;
             }
             let known = match catalog.table_by_oid(table.oid)? {

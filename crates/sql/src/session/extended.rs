@@ -261,7 +261,7 @@ impl<A: Allocator + Copy> Session<A> {
                         let text = crate::types::text::validate(bytes)?;
                         self.read_text(env, ty, text, &arena, &style)?
                     }
-                    (Some(bytes), Format::Binary) => io::receive(ty, bytes, &arena)?,
+                    (Some(bytes), Format::Binary) => io::receive(ty, bytes, &arena, &style)?,
                 };
                 blob::put_value(table::kind(oid), datum, &mut values)?;
             }
@@ -718,10 +718,11 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// After an error the transaction is failed or over.
     fn settle<T>(&mut self, env: &Environment<'_>, result: Result<T>) -> Result<T> {
-        if result.is_err() {
+        result.map_err(|error| {
+            let error = self.named(env, error);
             self.fail(env);
-        }
-        result
+            error
+        })
     }
 }
 

@@ -55,6 +55,7 @@ pub mod run;
 mod savepoint;
 pub mod settings;
 pub mod transaction;
+pub(crate) mod types;
 pub mod work;
 
 pub use output::{Column, CopyFormat, Format, NoData, Output, Tag};
@@ -448,6 +449,18 @@ impl<A: Allocator + Copy> Session<A> {
         let find = |name: &str| schema_in(&definitions, name).filter(is_open);
         let path = SearchPath::new(path.text(), self.user(), temporary, find).of(role);
         Ok((definitions, path))
+    }
+
+    /// An error as the client hears it: with the names of types. Before what the statement did is taken back.
+    pub fn named(&self, env: &Environment<'_>, error: Error) -> Error {
+        let texts = [Some(error.message()), error.detail_text(), error.hint_text(), error.context_text()];
+        if !texts.into_iter().flatten().any(crate::types::user::has_marks) {
+            return error;
+        }
+        match self.catalog(env) {
+            Ok(catalog) => catalog.named_error(error),
+            Err(_) => error,
+        }
     }
 
     /// Ends the session: what it holds beside its memory is given up.

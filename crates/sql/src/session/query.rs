@@ -32,6 +32,7 @@ impl<A: Allocator + Copy> Session<A> {
                 Ok(())
             }
             Err(error) => {
+                let error = self.named(env, error);
                 self.fail(env);
                 Err(error)
             }

@@ -7,6 +7,7 @@
 use super::current::stored_tables;
 use super::output::{Column, Format, Output, Tag};
 use super::settings::is_custom;
+use super::types::TypesAtHand;
 use super::work::Work;
 use super::{Environment, Session, SettingsView};
 use crate::bind::tree::{Bound, Origin, Parameter};
@@ -74,7 +75,9 @@ pub(crate) struct Gathered {
 }
 
 /// The settings that text forms depend on, as values of this process.
-pub(crate) struct Styles {
+pub(crate) struct Styles<'e> {
+    /// Users' types.
+    pub(crate) types: TypesAtHand<'e>,
     zone: Option<Arc<Zone>>,
     date_order: crate::types::datetime::DateOrder,
     date_format: base::settings::DateFormat,
@@ -82,7 +85,7 @@ pub(crate) struct Styles {
     extra_float_digits: i32,
 }
 
-impl Styles {
+impl Styles<'_> {
     /// The style, for a transaction that started at that time.
     pub(crate) fn style(&self, now: i64) -> Style<'_> {
         Style {
@@ -92,19 +95,25 @@ impl Styles {
             interval_style: self.interval_style,
             extra_float_digits: self.extra_float_digits,
             now,
+            types: Some(&self.types),
         }
     }
 }
 
 impl<A: Allocator + Copy> Session<A> {
     /// The settings that text forms depend on.
-    pub(crate) fn styles(&self, env: &Environment<'_>) -> Result<Styles> {
+    pub(crate) fn styles<'e>(&self, env: &Environment<'e>) -> Result<Styles<'e>> {
         let view = self.view(env);
         let zone = match view.value(SettingId::TimeZone).text() {
             "UTC" => None,
             name => Some(env.database.zone(name)?),
         };
+        let types = TypesAtHand::committed(env.database.shared.as_ref().zip(env.relations()));
+        if self.work.defines {
+            types.know(&self.definitions(env, &self.work)?);
+        }
         Ok(Styles {
+            types,
             zone,
             date_order: view.date_order(),
             date_format: view.date_format(),
@@ -547,6 +556,9 @@ impl<A: Allocator + Copy> Session<A> {
         let view = self.view(env);
         // What its transaction alone sees is read before the statement changes the transaction's state.
         let own = if work.shares_plans() { None } else { Some(self.catalog_in(env, work)?) };
+        if let Some(own) = &own {
+            styles.types.know(&own.definitions);
+        }
         let read = || self.catalog_parts(env, &self.work);
         let catalog = match &own {
             Some(catalog) => LazyCatalog::made(catalog),
@@ -768,7 +780,7 @@ pub(crate) fn write_value(
             Ok(())
         }
         Format::Text => io::output(kind, datum, &around.style, buffer),
-        Format::Binary => io::send(kind, datum, buffer),
+        Format::Binary => io::send(kind, datum, &around.style, buffer),
     }
 }
 

@@ -210,6 +210,7 @@ impl<A: Allocator + Copy> Session<A> {
                     if is_taken(&self.catalog(env)?, draft.table.schema, name.text) {
                         return Err(taken(name.text));
                     }
+                    super::user_type::check_row_type(&self.catalog(env)?, draft.table.schema, name.text)?;
                     // Texts that name the table before a column do without.
                     self.rewrite_texts(env, &mut draft.table, |text, place, _| {
                         text.replace_range(place.path as usize..place.start as usize, "");

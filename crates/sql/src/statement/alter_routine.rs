@@ -126,7 +126,12 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Drops what needs a function that is dropped: triggers, defaults and views.
-    fn drop_users<O: Output>(&mut self, env: &Environment<'_>, routine: &RoutineDef, out: &mut O) -> Result<()> {
+    pub(super) fn drop_users<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        routine: &RoutineDef,
+        out: &mut O,
+    ) -> Result<()> {
         let mut tell = |what: String| {
             let message = format!("drop cascades to {what}");
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));

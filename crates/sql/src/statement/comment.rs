@@ -20,6 +20,9 @@ use storage::txn::LockMode;
 /// `pg_namespace`, and `pg_database`.
 const CLASSES: (Oid, Oid) = (Oid(2615), Oid(1262));
 
+/// `pg_type`
+const TYPES: Oid = Oid(1247);
+
 impl<A: Allocator + Copy> Session<A> {
     pub(super) fn comment<O: Output>(
         &mut self,
@@ -66,6 +69,11 @@ impl<A: Allocator + Copy> Session<A> {
                     Error::statement(sqlstate::UNDEFINED_OBJECT, message)
                 })
             })?,
+            CommentOn::Type(path) => {
+                let found = self.lock_user_type(env, path)?.ok_or_else(|| super::user_type::no_type(path))?;
+                let image = text.map(|text| comment_image(TYPES, text));
+                self.define(env, &[Change { class: ObjectClass::Comment, oid: found.oid, image }])?;
+            }
             CommentOn::Schema(name) => {
                 self.lock_name(env, Oid::NONE, name.text)?;
                 let Some(oid) = self.catalog(env)?.schema(name.text) else {

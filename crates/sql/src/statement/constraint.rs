@@ -333,7 +333,7 @@ impl<A: Allocator + Copy> Session<A> {
                 free_name(&draft.table.name, column, "check", |name| !draft.has_constraint(name))
             }
         };
-        let kind = ConstraintKind::Check(expr.text.to_owned());
+        let kind = ConstraintKind::Check(self.catalog(env)?.with_marks(expr.text)?);
         // A table that is new has no rows that could break it.
         let validated = !not_valid || draft.table.version == 0;
         let (oid, deferral) = (self.new_oid(env)?, Deferral::Never);

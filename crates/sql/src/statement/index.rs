@@ -501,6 +501,11 @@ fn column_named(table: &TableDef, name: &str) -> Result<u16> {
 pub(super) fn check_orderable(table: &TableDef, index: &IndexDef) -> Result<()> {
     for at in 0..index.columns.len() {
         let ty = index.column_type(table, at);
+        if ty.oid == Oid::RECORD || ty.oid == Oid::RECORD_ARRAY {
+            let name = index.expression(at).map_or("", |expression| expression.name.as_str());
+            let message = format!("column \"{name}\" has pseudo-type {}", typmod::format_type(Type::plain(ty.oid)));
+            return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
         if !key::is_orderable(table::kind(ty.oid)) {
             let shown = typmod::format_type(Type::plain(ty.oid));
             let message = format!("data type {shown} has no default operator class for access method \"btree\"");

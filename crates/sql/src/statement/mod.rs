@@ -21,6 +21,7 @@
 //! | `owner` | `OWNER TO`, `REASSIGN OWNED` |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | `routine`, `alter_routine`, `call` | `CREATE FUNCTION`, `CREATE PROCEDURE`, their `ALTER` and `DROP`, `DO`; `CALL` |
+//! | `user_type`, `drop_type` | `CREATE`, `ALTER`, `DROP TYPE` |
 //! | `trigger` | `CREATE`, `ALTER`, `DROP TRIGGER`, and which of them are enabled |
 //! | [`copy`](mod@copy) | `COPY` |
 //! | [`maintain`] | `VACUUM`, `CHECKPOINT`, `LOCK TABLE` |
@@ -41,6 +42,7 @@ pub mod copy;
 mod create_as;
 mod default_privileges;
 pub mod define;
+mod drop_type;
 pub mod explain;
 mod grant;
 pub mod index;
@@ -60,6 +62,7 @@ pub mod table;
 pub(crate) mod temporary;
 pub mod transaction;
 mod trigger;
+mod user_type;
 mod view;
 
 use crate::parser::ast::{DiscardKind, Utility};
@@ -158,6 +161,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::CreateRoutine(create) => self.create_routine(env, create),
             Utility::AlterRoutine(alter) => self.alter_routine(env, alter),
             Utility::DropRoutine(drop) => self.drop_routines(env, drop, out),
+            Utility::Type(statement) => self.type_statement(env, statement, out),
             Utility::Trigger(statement) => self.trigger_statement(env, statement, out),
             Utility::Call(call) => self.call_statement(env, text, call, out),
             Utility::Do(block) => self.do_statement(env, block, out),

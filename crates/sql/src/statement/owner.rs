@@ -15,6 +15,7 @@ use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, SchemaDef};
 use crate::catalog::store::Definitions;
 use crate::catalog::system::cluster::DATABASE_NAME;
+use crate::catalog::user_type::UserTypeDef;
 use crate::parser::ast::{Name, RoutineKind};
 use crate::parser::role::{OwnerStatement, RoleName};
 use crate::session::{Environment, Output, Session, Tag};
@@ -156,7 +157,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// May the current user give something of that owner to another? The new one has to be one who could make it in the schema.
     ///
     /// Errors: `42501`.
-    fn check_hands_over(&self, env: &Environment<'_>, new: Oid, schema: Option<Oid>) -> Result<()> {
+    pub(super) fn check_hands_over(&self, env: &Environment<'_>, new: Oid, schema: Option<Oid>) -> Result<()> {
         let definitions = self.definitions(env, &self.work)?;
         if definitions.is_superuser(self.role()) {
             return Ok(());
@@ -402,6 +403,10 @@ impl<A: Allocator + Copy> Session<A> {
             let gone = [ObjectClass::Routine, ObjectClass::Privileges];
             self.define(env, &gone.map(|class| Change { class, oid: routine.oid, image: None }))?;
         }
+        for ty in definitions.user_types().filter(|ty| roles.contains(&ty.owner)) {
+            self.lock_relation(env, ty.oid.0, LockMode::AccessExclusive, true)?;
+            self.drop_user_type(env, ty, cascade, out)?;
+        }
         for (oid, name) in self.catalog(env)?.schemas() {
             if roles.contains(&definitions.schema_owner(oid)) {
                 self.lock_name(env, Oid::NONE, &name)?;
@@ -436,6 +441,10 @@ impl<A: Allocator + Copy> Session<A> {
         for routine in definitions.routines().filter(|routine| from.contains(&routine.owner)) {
             self.give_routine(env, routine, to)?;
         }
+        for ty in definitions.user_types().filter(|ty| from.contains(&ty.owner)) {
+            let given = UserTypeDef { owner: to, version: self.new_version(env)?, ..UserTypeDef::clone(ty) };
+            self.define(env, &[Change::user_type(&given)])?;
+        }
         Ok(())
     }
 
@@ -462,6 +471,9 @@ impl<A: Allocator + Copy> Session<A> {
         }
         for routine in definitions.routines() {
             note(routine.oid, routine.owner, &format!("function {}", routine.shown()));
+        }
+        for ty in definitions.user_types() {
+            note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
         }
         let database = definitions.database_guard();
         note(database.oid, database.owner, &format!("database {}", DATABASE_NAME));

@@ -74,6 +74,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let place = crate::lexer::position(text, written.at as usize);
         let new = self.catalog(env)?.type_of(written).map_err(|error| error.at(place))?;
+        self.hold_type(env, new)?;
         if table::by_oid(new.oid).is_none_or(|row| row.category == b'P') {
             let message = format!("column \"{}\" has pseudo-type {}", name.text, typmod::format_type(new));
             return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));

@@ -215,6 +215,8 @@ impl<A: Allocator + Copy> Session<A> {
             );
             return invalid(message);
         }
+        drop(catalog);
+        self.hold_type(env, ty)?;
         let is_pseudo = table::by_oid(ty.oid).is_some_and(|row| row.category == b'P');
         let is_known = ty.oid == Oid::VOID || ty.oid == Oid::TRIGGER || (ty.oid == Oid::RECORD && of_outputs.is_some());
         if is_pseudo && (!is_known || (set && ty.oid != Oid::RECORD)) {
@@ -301,6 +303,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut parameters: Vec<ParameterDef> = Vec::with_capacity(create.parameters.len());
         for parameter in create.parameters {
             let ty = self.catalog(env)?.type_of(&parameter.ty)?;
+            self.hold_type(env, ty)?;
             if table::by_oid(ty.oid).is_some_and(|row| row.category == b'P') {
                 let shown = typmod::format_type(ty);
                 return Err(Error::unsupported(format!("parameters of type {shown} are not supported")));
@@ -326,7 +329,10 @@ impl<A: Allocator + Copy> Session<A> {
                 let text = format!("SELECT CAST(({default}) AS {})", typmod::format_type(ty));
                 self.compile_piece(env, &text, &[], &[])?;
             }
-            let default = parameter.default.map(str::to_owned);
+            let default = match parameter.default {
+                Some(text) => Some(self.catalog(env)?.with_marks(text)?),
+                None => None,
+            };
             // As in PostgreSQL, a parameter's modifier is dropped.
             parameters.push(ParameterDef { mode: parameter.mode, name, ty: Type::plain(ty.oid), default });
         }

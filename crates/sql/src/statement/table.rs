@@ -56,6 +56,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
             return Err(taken(name));
         }
+        super::user_type::check_row_type(&self.catalog(env)?, schema, name)?;
         if let Some(source) = &create.source {
             return self.create_table_as(env, text, create, source, (schema, name));
         }
@@ -183,6 +184,7 @@ impl<A: Allocator + Copy> Session<A> {
             Some(oid) => Type::plain(oid),
             None => self.catalog(env)?.type_of(written.type_name).map_err(|error| error.at(place))?,
         };
+        self.hold_type(env, ty)?;
         let row = table::by_oid(ty.oid);
         if matches!(ty.oid, Oid::ACLITEM | Oid::ACLITEM_ARRAY) {
             return Err(Error::unsupported("columns of type aclitem are not supported"));
@@ -211,7 +213,7 @@ impl<A: Allocator + Copy> Session<A> {
             if written.identity.is_some() {
                 return both("identity");
             }
-            made.default = Some(expression.text.trim().to_owned());
+            made.default = Some(self.catalog(env)?.with_marks(expression.text.trim())?);
             made.generated = true;
         }
         let sequence = self.column_sequence(env, table, &made, serial.is_some(), written.identity)?;
@@ -229,8 +231,9 @@ impl<A: Allocator + Copy> Session<A> {
         (column.default, column.uses) = (None, Vec::new());
         // A default of null is none.
         if !text.eq_ignore_ascii_case("null") {
-            let (text, uses) = super::sequence::numbered(&self.catalog(env)?, text)?;
-            (column.default, column.uses) = (Some(text), uses);
+            let catalog = self.catalog(env)?;
+            let (text, uses) = super::sequence::numbered(&catalog, text)?;
+            (column.default, column.uses) = (Some(catalog.with_marks(&text)?), uses);
         }
         Ok(())
     }
@@ -572,6 +575,18 @@ impl<A: Allocator + Copy> Session<A> {
                 .detail(format!("function {name}.{} depends on schema {name}", first.shown()))
                 .hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
+        let types: Vec<_> = {
+            let definitions = self.definitions(env, &self.work)?;
+            definitions.user_types().filter(|ty| ty.schema == oid).cloned().collect()
+        };
+        if let Some(first) = types.first()
+            && !cascade
+        {
+            let message = format!("cannot drop schema {name} because other objects depend on it");
+            return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .detail(format!("type {name}.{} depends on schema {name}", first.name))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
         for routine in routines {
             let gone = [ObjectClass::Routine, ObjectClass::Privileges];
             self.define(env, &gone.map(|class| Change { class, oid: routine.oid, image: None }))?;
@@ -594,6 +609,10 @@ impl<A: Allocator + Copy> Session<A> {
             };
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
             self.drop_all(env, &tables, true, out)?;
+        }
+        for ty in types {
+            self.lock_relation(env, ty.oid.0, LockMode::AccessExclusive, true)?;
+            self.drop_user_type(env, &ty, true, out)?;
         }
         let classes = [ObjectClass::Schema, ObjectClass::Comment, ObjectClass::Privileges];
         let mut gone: Vec<Change> = classes.into_iter().map(|class| Change { class, oid, image: None }).collect();

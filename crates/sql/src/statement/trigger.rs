@@ -141,7 +141,7 @@ impl<A: Allocator + Copy> Session<A> {
         let condition = match create.condition {
             Some((text, _)) => {
                 self.check_condition(env, create.kind, text, &table)?;
-                Some(text.to_owned())
+                Some(self.catalog(env)?.with_marks(text)?)
             }
             None => None,
         };

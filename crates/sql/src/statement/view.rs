@@ -79,7 +79,10 @@ impl<A: Allocator + Copy> Session<A> {
                 self.lock_definition(env, old.oid)?
             }
             _ if is_taken(&self.catalog(env)?, schema, name) => return Err(taken(name)),
-            _ => None,
+            _ => {
+                super::user_type::check_row_type(&self.catalog(env)?, schema, name)?;
+                None
+            }
         };
         let recorded = {
             let styles = self.styles(env)?;

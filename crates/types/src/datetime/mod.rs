@@ -82,6 +82,8 @@ pub struct Style<'a> {
     pub extra_float_digits: i32,
     /// The transaction's start, as a `timestamptz`: what `now` and `today` in a text mean.
     pub now: i64,
+    /// What is known of users' types; none where there are none.
+    pub types: Option<&'a dyn crate::user::UserTypes>,
 }
 
 impl Style<'static> {
@@ -93,6 +95,7 @@ impl Style<'static> {
         interval_style: IntervalStyle::Postgres,
         extra_float_digits: 1,
         now: 0,
+        types: None,
     };
 }
 

@@ -77,6 +77,11 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
             print::pretty(value(0)?, &mut out)?;
             out
         }
+        RowToJson => {
+            let mut out = Vec::new();
+            make::json_record(bytes(0), args.get(1).is_some_and(|lines| lines.bool()), &ctx.style, &mut out)?;
+            out
+        }
         ArrayToJson => {
             let mut out = Vec::new();
             make::json_array(bytes(0), args.get(1).is_some_and(|lines| lines.bool()), &ctx.style, &mut out)?;

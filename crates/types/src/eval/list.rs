@@ -3,7 +3,7 @@
 use super::unknown;
 use crate::array::{Array, Dimension, encode, encode_list};
 use crate::op::Op;
-use crate::{Datum, EvalCtx, Oid, compare, io, table};
+use crate::{Datum, EvalCtx, Oid, compare, io, record, table};
 use base::{Error, Result, sqlstate};
 
 pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Datum<'a>> {
@@ -40,8 +40,54 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         ArrayRemove => replace(args, None, ctx),
         ArrayReplace => replace(args, Some(args[2]), ctx),
         TrimArray => trim(args, ctx),
+        MakeRecord => {
+            let mut fields = Vec::with_capacity(args.len() / 3);
+            for field in args.chunks_exact(3) {
+                let name = std::str::from_utf8(field[0].bytes()).unwrap_or_default();
+                fields.push(record::Field { name, oid: Oid(field[1].int() as u32), value: field[2] });
+            }
+            let mut made = Vec::new();
+            record::encode(fields.into_iter(), &mut made)?;
+            Ok(Datum::Bytes(ctx.arena.copy(&made)?))
+        }
+        JoinRecords => {
+            let mut fields = Vec::new();
+            for part in args {
+                fields.extend(record::decode(part.bytes())?);
+            }
+            let mut made = Vec::new();
+            record::encode(fields.into_iter(), &mut made)?;
+            Ok(Datum::Bytes(ctx.arena.copy(&made)?))
+        }
+        EnumFirst | EnumLast | EnumAll | EnumRange => enum_values(op, args, ctx),
         _ => unknown(op),
     }
+}
+
+/// The first or last value of an enum, or an array of those between two; a bound that is null is none.
+fn enum_values<'a>(op: Op, args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
+    let Datum::Int(ty) = args[0] else { return Ok(Datum::Null) };
+    let ty = Oid(ty as u32);
+    let unknown = || Error::unsupported("types of users are not known here");
+    let mut values = ctx.style.types.ok_or_else(unknown)?.values(ty)?;
+    if matches!(op, Op::EnumFirst | Op::EnumLast) {
+        let found = if op == Op::EnumFirst { values.first() } else { values.last() };
+        return match found {
+            Some(value) => Ok(Datum::Int(*value)),
+            None => {
+                let message = format!("enum {} contains no values", crate::user::mark(ty));
+                Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+            }
+        };
+    }
+    for (bound, wrong) in args[1..].iter().zip([std::cmp::Ordering::Less, std::cmp::Ordering::Greater]) {
+        if let Datum::Int(bound) = bound {
+            values.retain(|value| value.cmp(bound) != wrong);
+        }
+    }
+    let values: Vec<Datum<'_>> = values.into_iter().map(Datum::Int).collect();
+    let bytes = if values.is_empty() { encode(ty, &[], &[])? } else { encode_list(ty, &values)? };
+    Ok(Datum::Bytes(ctx.arena.copy(&bytes)?))
 }
 
 /// `array_position(array, value [, start])`: null is found as any other value.

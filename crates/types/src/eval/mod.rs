@@ -66,7 +66,12 @@ fn by_family<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Da
     }
     match op.family() {
         Family::Any => Ok(args[0]),
-        Family::Comparison => Ok(Datum::Bool(compare(op, args[0], args[1]))),
+        Family::Comparison => {
+            if matches!(op, Op::RecordEq | Op::RecordNe | Op::RecordLt | Op::RecordLe | Op::RecordGt | Op::RecordGe) {
+                crate::record::check_similar(args[0].bytes(), args[1].bytes())?;
+            }
+            Ok(Datum::Bool(compare(op, args[0], args[1])))
+        }
         Family::Integer => number::integer(op, args),
         Family::Float => number::floating(op, args, ctx),
         Family::Numeric => number::numeric(op, args, ctx),
@@ -96,6 +101,7 @@ fn compare(op: Op, a: Datum<'_>, b: Datum<'_>) -> bool {
             compare_intervals(a.bytes(), b.bytes())
         }
         JsonbEq | JsonbNe | JsonbLt | JsonbLe | JsonbGt | JsonbGe => crate::json::order::compare(a.bytes(), b.bytes()),
+        RecordEq | RecordNe | RecordLt | RecordLe | RecordGt | RecordGe => crate::record::order(a.bytes(), b.bytes()),
         BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe => a.bytes().cmp(b.bytes()),
         _ => a.int().cmp(&b.int()),
     };

@@ -86,19 +86,6 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
             let oid = if op == VarcharLength { Oid::VARCHAR } else { Oid::BPCHAR };
             return typmod::apply(Type { oid, typmod: int(1) as i32 }, args[0], args[2].bool(), ctx.arena);
         }
-        FormatType => {
-            if args[0].is_null() {
-                return Ok(Datum::Null);
-            }
-            // Without a modifier `character` is shown as it stands in the grammar.
-            let oid = Oid(int(0) as u32);
-            let name = match args[1] {
-                Datum::Null if oid == Oid::BPCHAR => "character".to_owned(),
-                Datum::Null => typmod::format_type(Type::plain(oid)),
-                modifier => typmod::format_type(Type { oid, typmod: modifier.int() as i32 }),
-            };
-            keep(name.as_bytes())
-        }
         QuoteNullable => match args[0] {
             Datum::Null => Ok(b"NULL"),
             _ => keep(&quote_literal(bytes(0))),

@@ -184,10 +184,10 @@ fn binary_forms_are_postgresqls() {
     for (oid, text, expected) in BINARIES {
         let datum = input(Type::plain(*oid), text, &arena, &Style::PLAIN).expect(text);
         let mut sent = Vec::new();
-        send(table::kind(*oid), datum, &mut sent).expect(text);
+        send(table::kind(*oid), datum, &Style::PLAIN, &mut sent).expect(text);
         let hex: String = sent.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, *expected, "{oid:?} {text}");
-        let back = receive(Type::plain(*oid), &sent, &arena).expect(text);
+        let back = receive(Type::plain(*oid), &sent, &arena, &Style::PLAIN).expect(text);
         assert_eq!(shown(*oid, back), shown(*oid, datum));
     }
 }
@@ -210,7 +210,7 @@ fn bad_binary_forms_are_refused() {
         (Oid::JSONB, &[], "08P01"),
         (Oid::INET, &[1], "0A000"),
     ] {
-        let error = receive(Type::plain(oid), bytes, &arena).expect_err("bad");
+        let error = receive(Type::plain(oid), bytes, &arena, &Style::PLAIN).expect_err("bad");
         assert_eq!(error.sqlstate().as_str(), code, "{oid:?} {bytes:?} {error}");
     }
 }
@@ -238,8 +238,8 @@ proptest! {
         let back = input(Type::plain(Oid::TEXT_ARRAY), &text, &arena, &Style::PLAIN).expect("input");
         prop_assert_eq!(back, Datum::Bytes(&bytes), "{}", text);
         let mut sent = Vec::new();
-        send(Kind::Array, back, &mut sent).expect("send");
-        prop_assert_eq!(receive(Type::plain(Oid::TEXT_ARRAY), &sent, &arena).expect("receive"), back);
+        send(Kind::Array, back, &Style::PLAIN, &mut sent).expect("send");
+        prop_assert_eq!(receive(Type::plain(Oid::TEXT_ARRAY), &sent, &arena, &Style::PLAIN).expect("receive"), back);
     }
 
     #[test]
@@ -259,7 +259,7 @@ proptest! {
     fn any_bytes_give_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..48)) {
         let arena = Arena::new();
         for row in table::TABLE {
-            let _ = receive(Type::plain(row.oid), &bytes, &arena);
+            let _ = receive(Type::plain(row.oid), &bytes, &arena, &Style::PLAIN);
         }
         if let Ok(array) = array::Array::decode(&bytes) {
             let _ = array.check();

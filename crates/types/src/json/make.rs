@@ -11,7 +11,7 @@ use crate::array::{self, Array};
 use crate::datetime::Style;
 use crate::numeric::Numeric;
 use crate::table::{self, Kind, Oid};
-use crate::{Arena, Datum, io};
+use crate::{Arena, Datum, io, record};
 use base::settings::DateFormat;
 use base::{Error, Result, sqlstate};
 
@@ -23,6 +23,7 @@ enum Class {
     Json,
     Jsonb,
     Array,
+    Record,
     String,
 }
 
@@ -33,13 +34,14 @@ fn class(kind: Kind) -> Class {
         Kind::Json => Class::Json,
         Kind::Jsonb => Class::Jsonb,
         Kind::Array | Kind::Vector => Class::Array,
+        Kind::Record => Class::Record,
         _ => Class::String,
     }
 }
 
 /// May a value of this type be the key of an object?
 pub fn can_be_key(oid: Oid) -> bool {
-    !matches!(class(table::kind(oid)), Class::Json | Class::Jsonb | Class::Array)
+    !matches!(class(table::kind(oid)), Class::Json | Class::Jsonb | Class::Array | Class::Record)
 }
 
 /// `22023`, for what may not.
@@ -93,6 +95,7 @@ pub fn json(oid: Oid, datum: Datum<'_>, style: &Style<'_>, out: &mut Vec<u8>) ->
     }
     match class(kind) {
         Class::Array => json_array(datum.bytes(), false, style, out),
+        Class::Record => json_record(datum.bytes(), false, style, out),
         Class::Json => {
             out.extend_from_slice(datum.bytes());
             Ok(())
@@ -115,6 +118,21 @@ pub fn json(oid: Oid, datum: Datum<'_>, style: &Style<'_>, out: &mut Vec<u8>) ->
             Ok(())
         }
     }
+}
+
+/// Appends a record as JSON text; with `lines`, a line for each field.
+pub fn json_record(bytes: &[u8], lines: bool, style: &Style<'_>, out: &mut Vec<u8>) -> Result<()> {
+    out.push(b'{');
+    for (at, field) in record::decode(bytes)?.iter().enumerate() {
+        if at > 0 {
+            out.extend_from_slice(if lines { b",\n " } else { b"," });
+        }
+        quote(field.name.as_bytes(), out);
+        out.push(b':');
+        json(field.oid, field.value, style, out)?;
+    }
+    out.push(b'}');
+    Ok(())
 }
 
 /// Appends an array as JSON text; with `lines`, a line for each element of the outermost dimension.
@@ -167,6 +185,15 @@ fn build<'a>(builder: &mut Builder<'a>, oid: Oid, datum: Datum<'a>, style: &Styl
                 }
             }
             Ok(())
+        }
+        Class::Record => {
+            let Datum::Bytes(bytes) = datum else { return Err(Error::corruption("a record is damaged")) };
+            builder.begin(true)?;
+            for field in record::decode(bytes)? {
+                builder.key(field.name.as_bytes())?;
+                build(builder, field.oid, field.value, style, arena)?;
+            }
+            builder.end()
         }
         Class::Number | Class::String => build_scalar(builder, oid, datum, style, arena),
     }
@@ -300,7 +327,7 @@ pub fn jsonb_list<'d>(elements: impl Iterator<Item = Datum<'d>>) -> Result<Vec<u
 
 /// `json_agg`: values of one type as an array's text, each array on a line of its own.
 pub fn json_gathered<'d>(oid: Oid, values: impl Iterator<Item = Datum<'d>>, style: &Style<'_>) -> Result<Vec<u8>> {
-    let lines = class(table::kind(oid)) == Class::Array;
+    let lines = matches!(class(table::kind(oid)), Class::Array | Class::Record);
     let mut out = vec![b'['];
     for (at, value) in values.enumerate() {
         if at > 0 {

@@ -73,12 +73,12 @@ fn the_binary_form_is_a_version_and_the_text() {
     let arena = Arena::new();
     let datum = io::input(Type::plain(Oid::JSONB), "{\"b\":[1.50],\"a\":null}", &arena, &Style::PLAIN).expect("input");
     let mut sent = Vec::new();
-    io::send(Kind::Jsonb, datum, &mut sent).expect("send");
+    io::send(Kind::Jsonb, datum, &Style::PLAIN, &mut sent).expect("send");
     assert_eq!(sent, b"\x01{\"a\": null, \"b\": [1.50]}");
-    assert_eq!(io::receive(Type::plain(Oid::JSONB), &sent, &arena).expect("receive"), datum);
-    let error = receive(b"\x02{}", &arena).expect_err("version");
+    assert_eq!(io::receive(Type::plain(Oid::JSONB), &sent, &arena, &Style::PLAIN).expect("receive"), datum);
+    let error = receive(b"\x02{}", &arena, &Style::PLAIN).expect_err("version");
     assert_eq!(error.message(), "unsupported jsonb version number 2");
-    let text = io::receive(Type::plain(Oid::JSON), b" [1 ]", &arena).expect("json");
+    let text = io::receive(Type::plain(Oid::JSON), b" [1 ]", &arena, &Style::PLAIN).expect("json");
     assert_eq!(text, Datum::text(" [1 ]"));
 }
 

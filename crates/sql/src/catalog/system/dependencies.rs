@@ -26,14 +26,14 @@ const INTERNAL: u8 = b'i';
 const NORMAL: u8 = b'n';
 
 /// A part of an object, counted from one; zero for the whole.
-type Object = (Oid, Oid, i64);
+pub(super) type Object = (Oid, Oid, i64);
 
 fn row(rows: &mut RowSink, what: Object, on: Object, kind: u8) {
     let row = rows.row().oid(what.0).oid(what.1).int(what.2);
     row.oid(on.0).oid(on.1).int(on.2).char(kind).end();
 }
 
-/// The rows of users' relations and functions.
+/// The rows of users' relations, functions and types.
 pub(super) fn of_relations(context: &ViewContext<'_>, rows: &mut RowSink) {
     let definitions = &context.catalog.definitions;
     let is_kept = |schema: Oid| schema == PUBLIC || schema.0 >= FIRST_USER_OID;
@@ -54,6 +54,7 @@ pub(super) fn of_relations(context: &ViewContext<'_>, rows: &mut RowSink) {
             row(rows, (RULE, super::relations::rule_oid(def), 0), (PROCEDURE, routine.oid, 0), NORMAL);
         }
     }
+    super::user_types::dependencies(context, rows, row);
     for routine in definitions.routines().filter(|routine| is_kept(routine.schema)) {
         row(rows, (PROCEDURE, routine.oid, 0), (SCHEMA, routine.schema, 0), NORMAL);
     }

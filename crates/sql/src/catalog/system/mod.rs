@@ -14,6 +14,7 @@ mod relations;
 mod sequences;
 mod statistics;
 mod triggers;
+mod user_types;
 
 pub(crate) use relations::{
     constraint_definition, index_column, index_definition, rule_definition, without_parentheses,
@@ -93,6 +94,7 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_shdescription" => Box::new(objects::shared_descriptions),
         "pg_depend" => Box::new(sequences::dependencies),
         "pg_type" => Box::new(objects::types),
+        "pg_enum" => Box::new(user_types::labels),
         "pg_proc" => Box::new(objects::functions),
         "pg_aggregate" => Box::new(objects::aggregates),
         "pg_operator" => Box::new(objects::operators),

@@ -20,17 +20,39 @@ const PLPGSQL_EXTENSION: Oid = Oid(13_559);
 /// What the server shows of itself, as an extension: who dumps the database finds nothing there to make anew.
 const OWN_EXTENSION: Oid = Oid(13_564);
 
+/// A type as `pg_type` shows it.
+pub(super) struct TypeShown<'t> {
+    /// What it has in common with others.
+    pub(super) row: &'t table::TypeRow,
+    pub(super) oid: Oid,
+    pub(super) name: String,
+    /// Its schema and its owner.
+    pub(super) place: (Oid, Oid),
+    pub(super) functions: internal::OfType,
+    pub(super) element: Oid,
+    pub(super) array: Oid,
+}
+
 /// `pg_type`
-pub(super) fn types(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+pub(super) fn types(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let functions = internal::of_types();
-    for ty in table::TABLE {
-        let [input, output, receive, send, modifiers_in, modifiers_out, analysis, subscripts] =
-            functions.get(&ty.oid).copied().unwrap_or_default();
+    let known = table::TABLE.iter().map(|row| TypeShown {
+        row,
+        oid: row.oid,
+        name: row.name.to_owned(),
+        place: (PG_CATALOG, BOOTSTRAP_ROLE),
+        functions: functions.get(&row.oid).copied().unwrap_or_default(),
+        element: row.element,
+        array: row.array,
+    });
+    let made = context.catalog.definitions.user_types().flat_map(|ty| super::user_types::shown(ty, &functions));
+    for TypeShown { row: ty, oid, name, place, functions, element, array } in known.chain(made) {
+        let [input, output, receive, send, modifiers_in, modifiers_out, analysis, subscripts] = functions;
         rows.row()
-            .oid(ty.oid)
-            .text(ty.name)
-            .oid(PG_CATALOG)
-            .oid(BOOTSTRAP_ROLE)
+            .oid(oid)
+            .text(&name)
+            .oid(place.0)
+            .oid(place.1)
             .int(ty.length)
             .bool(ty.by_value)
             .char(ty.class())
@@ -40,8 +62,8 @@ pub(super) fn types(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
             .char(b',')
             .oid(Oid::NONE)
             .oid(subscripts)
-            .oid(ty.element)
-            .oid(ty.array)
+            .oid(element)
+            .oid(array)
             .oid(input)
             .oid(output)
             .oid(receive)

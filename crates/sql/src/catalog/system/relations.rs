@@ -520,7 +520,7 @@ pub(super) fn index_list(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
                 .text(&def.name)
                 .text(&index.name)
                 .null()
-                .text(&index_definition(context.catalog, &def, index, false))
+                .text(&context.catalog.with_names(&index_definition(context.catalog, &def, index, false)))
                 .end();
         }
     }
@@ -675,6 +675,7 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
             text
         }
     };
+    let text = catalog.with_names(&text);
     let valid = if constraint.validated { "" } else { " NOT VALID" };
     Some(format!("{text}{}{valid}", constraint.deferral.shown()))
 }

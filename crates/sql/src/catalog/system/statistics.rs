@@ -7,6 +7,7 @@ use crate::catalog::definition::TableDef;
 use crate::catalog::privilege::SELECT;
 use crate::catalog::provider::{RowBuilder, RowSink, ViewContext};
 use crate::plan::blob::Constant;
+use crate::session::types::TypesAtHand;
 use crate::types::datetime::Style;
 use crate::types::{Datum, Kind, Oid, array, io, operator, table};
 use base::Result;
@@ -29,8 +30,9 @@ struct Slot {
 
 /// `pg_statistic`
 pub(super) fn statistics(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let types = TypesAtHand::of(&context.catalog.definitions);
     each(context, &mut |def, known| {
-        let slots = slots_of(known);
+        let slots = slots_of(known, &types);
         let mut row = rows
             .row()
             .oid(def.oid)
@@ -60,6 +62,7 @@ pub(super) fn statistics(context: &ViewContext<'_>, rows: &mut RowSink) -> Resul
 
 /// `pg_stats`
 pub(super) fn shown(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let types = TypesAtHand::of(&context.catalog.definitions);
     each(context, &mut |def, known| {
         let of_column = || {
             let (definitions, role) = (&context.catalog.definitions, context.role);
@@ -80,9 +83,9 @@ pub(super) fn shown(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
             .float(known.null_share)
             .int(known.width as i32)
             .float(known.distinct)
-            .maybe_text(common(known).as_deref());
+            .maybe_text(common(known, &types).as_deref());
         let row = numbers(row, (!shares.is_empty()).then_some(&shares));
-        let row = row.maybe_text(bounds(known).as_deref());
+        let row = row.maybe_text(bounds(known, &types).as_deref());
         match known.correlation {
             Some(correlation) => row.float(correlation),
             None => row.null(),
@@ -104,7 +107,7 @@ fn each(context: &ViewContext<'_>, visit: &mut dyn FnMut(&Arc<TableDef>, &Column
     Ok(())
 }
 
-fn slots_of(known: &ColumnStatistics) -> [Slot; SLOTS] {
+fn slots_of(known: &ColumnStatistics, types: &TypesAtHand<'_>) -> [Slot; SLOTS] {
     let operator = |name: &str| {
         let rows = operator::by_name(name).iter();
         rows.clone()
@@ -115,11 +118,11 @@ fn slots_of(known: &ColumnStatistics) -> [Slot; SLOTS] {
             .map_or(Oid::NONE, |row| row.oid)
     };
     let mut slots = Vec::with_capacity(SLOTS);
-    if let Some(values) = common(known) {
+    if let Some(values) = common(known, types) {
         let numbers = Some(known.common.iter().map(|(share, _)| *share).collect());
         slots.push(Slot { kind: COMMON, operator: operator("="), numbers, values: Some(values) });
     }
-    if let Some(values) = bounds(known) {
+    if let Some(values) = bounds(known, types) {
         slots.push(Slot { kind: BOUNDS, operator: operator("<"), numbers: None, values: Some(values) });
     }
     if let Some(correlation) = known.correlation {
@@ -137,22 +140,22 @@ fn numbers<'s>(row: RowBuilder<'s>, numbers: Option<&[f64]>) -> RowBuilder<'s> {
     }
 }
 
-fn common(known: &ColumnStatistics) -> Option<String> {
-    values(known.ty, known.common.iter().map(|(_, value)| value))
+fn common(known: &ColumnStatistics, types: &TypesAtHand<'_>) -> Option<String> {
+    values(types, known.ty, known.common.iter().map(|(_, value)| value))
 }
 
-fn bounds(known: &ColumnStatistics) -> Option<String> {
-    values(known.ty, known.bounds.iter())
+fn bounds(known: &ColumnStatistics, types: &TypesAtHand<'_>) -> Option<String> {
+    values(types, known.ty, known.bounds.iter())
 }
 
 /// Values as an array's text; none without any.
-fn values<'v>(ty: Oid, values: impl Iterator<Item = &'v Constant>) -> Option<String> {
+fn values<'v>(types: &TypesAtHand<'_>, ty: Oid, values: impl Iterator<Item = &'v Constant>) -> Option<String> {
     let items: Vec<Datum<'v>> = values.map(Constant::datum).collect();
     if items.is_empty() {
         return None;
     }
     let bytes = array::encode_list(ty, &items).ok()?;
     let mut text = Vec::new();
-    io::output(Kind::Array, Datum::Bytes(&bytes), &Style::PLAIN, &mut text).ok()?;
+    io::output(Kind::Array, Datum::Bytes(&bytes), &Style { types: Some(types), ..Style::PLAIN }, &mut text).ok()?;
     String::from_utf8(text).ok()
 }

@@ -163,6 +163,10 @@ impl Encoder<'_> {
             .chain(self.bound.routines.iter().flat_map(|(oid, version)| {
                 [oid.0, *version as u32, (*version >> 32) as u32, LockMode::AccessShare as u32]
             }))
+            .chain(self.bound.types.iter().flat_map(|(oid, version, searched)| {
+                let lock = LockMode::AccessShare as u32 | if *searched { PlanTable::SEARCHED } else { 0 };
+                [oid.0, *version as u32, (*version >> 32) as u32, lock]
+            }))
             .collect();
         let mut accesses = Vec::new();
         for access in self.bound.accesses.merged() {

@@ -391,7 +391,7 @@ impl<'i> Input<'i> {
             let Some(field) = self.source.get(at) else { continue };
             let ty = self.table.columns[column].ty;
             values[at] = match self.source {
-                Source::Binary(_) => Constant::of(io::receive(ty, field, &self.arena)?),
+                Source::Binary(_) => Constant::of(io::receive(ty, field, &self.arena, style)?),
                 Source::Text { .. } => {
                     let text = crate::types::text::validate(field)?;
                     match table::kind(ty.oid) {
