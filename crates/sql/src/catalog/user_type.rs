@@ -101,7 +101,7 @@ impl Catalog<'_> {
         let Some(found) = self.user_type(oid) else { return "???".to_owned() };
         let name = quoted_identifier(&found.name);
         if self.sees_type(oid) {
-            return name.into();
+            return name;
         }
         let schema = self.schema_name(found.schema).unwrap_or_default();
         format!("{}.{name}", quoted_identifier(&schema))
