@@ -76,7 +76,7 @@ fn the_binary_form_is_a_version_and_the_text() {
     io::send(Kind::Jsonb, datum, &Style::PLAIN, &mut sent).expect("send");
     assert_eq!(sent, b"\x01{\"a\": null, \"b\": [1.50]}");
     assert_eq!(io::receive(Type::plain(Oid::JSONB), &sent, &arena, &Style::PLAIN).expect("receive"), datum);
-    let error = receive(b"\x02{}", &arena, &Style::PLAIN).expect_err("version");
+    let error = receive(b"\x02{}", &arena).expect_err("version");
     assert_eq!(error.message(), "unsupported jsonb version number 2");
     let text = io::receive(Type::plain(Oid::JSON), b" [1 ]", &arena, &Style::PLAIN).expect("json");
     assert_eq!(text, Datum::text(" [1 ]"));
