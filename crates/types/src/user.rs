@@ -161,9 +161,9 @@ pub fn fill(text: &str, name: impl Fn(Oid) -> String) -> Cow<'_, str> {
     }
     let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(MARK) {
-        filled.push_str(&rest[..at]);
         let inner = &rest[at + 1..];
         let Some(end) = inner.find('"') else { break };
+        filled.push_str(&rest[..at]);
         match marked(&inner[..end]) {
             Some(oid) => filled.push_str(&name(oid)),
             None => filled.push_str(&rest[at..at + end + 2]),
