@@ -15,6 +15,7 @@ use super::peer::Peer;
 use super::{Address, folder, load, output};
 use crate::server_under_test::{Launch, ServerUnderTest};
 use crate::{Outcome, tree};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Runs all of it.
@@ -112,37 +113,65 @@ pub(super) fn relations(address: &Address, kind: &str) -> Outcome<Vec<String>> {
     if names.is_empty() { Err(format!("no relation of kind {kind}")) } else { Ok(names) }
 }
 
-/// The rows of a table as `COPY` writes them, sorted.
-fn rows(address: &Address, table: &str) -> Outcome<Vec<String>> {
-    let text = ask(address, &format!("COPY (SELECT * FROM {table}) TO STDOUT"))?;
-    let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
-    rows.sort_unstable();
-    Ok(rows)
+/// What stands between two answers in psql's output.
+const MARK: &str = "@@@ next";
+
+/// The answers to several commands, by one psql: starting it costs more than most of them.
+fn ask_each(address: &Address, commands: &[String]) -> Outcome<Vec<String>> {
+    let mut psql = address.client("psql");
+    psql.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
+    for command in commands {
+        psql.args(["-c", &format!("\\echo {MARK}"), "-c", command]);
+    }
+    let text = output(&mut psql)?;
+    let answers: Vec<String> = text.split(&format!("{MARK}\n")).skip(1).map(str::to_owned).collect();
+    match answers.len() == commands.len() {
+        true => Ok(answers),
+        false => Err(format!("{} answers to {} commands: {text}", answers.len(), commands.len())),
+    }
 }
 
-pub(super) fn same_rows(one: &Address, other: &Address, tables: &[String]) -> Outcome<()> {
-    for table in tables {
-        let (here, there) = (rows(one, table)?, rows(other, table)?);
+/// Compares the answers of two servers to the same commands.
+fn same_answers(one: &Address, other: &Address, commands: &[String], sorted: bool) -> Outcome<()> {
+    let (here, there) = (ask_each(one, commands)?, ask_each(other, commands)?);
+    let lines = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        if sorted {
+            lines.sort_unstable();
+        }
+        lines
+    };
+    for (command, (here, there)) in commands.iter().zip(here.iter().zip(&there)) {
+        let (here, there) = (lines(here), lines(there));
         if here != there {
+            let only = |of: &[String], than: &[String]| -> String {
+                let known: HashSet<&String> = than.iter().collect();
+                let lines = of.iter().filter(|line| !known.contains(line)).take(10).map(String::as_str);
+                lines.collect::<Vec<_>>().join("\n")
+            };
             return Err(format!(
-                "{table} has {} rows in {one:?}, {} in {other:?}, and not the same",
+                "{command}: {} lines in {one:?}, {} in {other:?}; here alone:\n{:.2000}\nthere alone:\n{:.2000}",
                 here.len(),
-                there.len()
+                there.len(),
+                only(&here, &there),
+                only(&there, &here)
             ));
         }
     }
+    Ok(())
+}
+
+/// Compares rows, as `COPY` writes them in the order of their texts, and where sequences stand.
+pub(super) fn same_rows(one: &Address, other: &Address, tables: &[String]) -> Outcome<()> {
+    let rows: Vec<String> = tables.iter().map(|table| format!("COPY (SELECT * FROM {table}) TO STDOUT")).collect();
+    same_answers(one, other, &rows, true)?;
     let sequences = "SELECT count(*) FROM pg_class WHERE relkind = 'S' AND oid >= 16384";
     if ask(one, sequences)?.trim() == "0" {
         return Ok(());
     }
-    for sequence in relations(one, "S")? {
-        let text = format!("SELECT last_value, is_called FROM {sequence}");
-        let (here, there) = (ask(one, &text)?, ask(other, &text)?);
-        if here != there {
-            return Err(format!("{sequence} stands at {here} in {one:?}, at {there} in {other:?}"));
-        }
-    }
-    Ok(())
+    let names = relations(one, "S")?;
+    let places: Vec<String> = names.iter().map(|name| format!("SELECT last_value, is_called FROM {name}")).collect();
+    same_answers(one, other, &places, false)
 }
 
 fn same_definitions(one: &Address, other: &Address, kinds: &[&str]) -> Outcome<()> {
@@ -151,13 +180,8 @@ fn same_definitions(one: &Address, other: &Address, kinds: &[&str]) -> Outcome<(
         if here != there {
             return Err(format!("relations of kind {kind}: {here:?} in {one:?}, {there:?} in {other:?}"));
         }
-        for relation in here {
-            let command = format!("\\d {relation}");
-            let (here, there) = (ask(one, &command)?, ask(other, &command)?);
-            if here != there {
-                return Err(format!("{command}: in {one:?}\n{here}\nin {other:?}\n{there}"));
-            }
-        }
+        let commands: Vec<String> = here.iter().map(|relation| format!("\\d {relation}")).collect();
+        same_answers(one, other, &commands, false)?;
     }
     Ok(())
 }
