@@ -4,23 +4,35 @@
 //! Others ask meanwhile, in one statement each, for the note and for what the definitions give: both must be of the same change, whether
 //! the statement was prepared long ago or comes as text, in a transaction or alone. Rows that an index finds must be those that are there.
 //!
+//! Routines and triggers change along. Nothing locks them while they run, so that a statement may see one that is newer than its snapshot, as
+//! in PostgreSQL; but one that is older than what had been committed when the statement was sent is a plan, or a body, for an old shape.
+//!
 //! That the load finds a server that keeps plans is a test of its own.
 
 mod support;
 
 use postgres::error::SqlState;
 use postgres::{Client, Statement};
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 use support::server::{MODELS, Model, Server};
 
 const SETUP: &str = "\
-    drop view if exists seen; drop table if exists noted, wide, named, big;\
+    drop view if exists seen; drop table if exists noted, wide, named, big, marked;\
     create table noted (n integer); insert into noted values (0);\
     create view seen as select 0 as n;\
     create table wide (id integer, filler text default 'x', c integer default 0); insert into wide values (0);\
     create table named (n integer); insert into named values (0);\
-    create table big (id integer primary key, v integer); insert into big select g, g % 10 from generate_series(1, 300) as g";
+    create table big (id integer primary key, v integer); insert into big select g, g % 10 from generate_series(1, 300) as g;\
+    create table marked (id integer, m integer);\
+    create or replace function told() returns integer language sql as 'select 0';\
+    create or replace function said() returns integer language plpgsql as 'begin return 0; end';\
+    create or replace procedure put(inout n integer) language plpgsql as 'begin n := 0; end';\
+    create or replace function mark() returns trigger language plpgsql as 'begin new.m := 0; return new; end';\
+    create trigger marking before insert on marked for each row execute function mark();\
+    create or replace function asking() returns integer language plpgsql as 'begin return least(told(), (select said())); end';\
+    create or replace function reading() returns integer language plpgsql as \
+        'declare r record; begin select * into r from wide where id = 0; return r.c; end'";
 
 /// Statements that give the note, and what the definitions say it is.
 const PAIRS: [&str; 6] = [
@@ -30,6 +42,16 @@ const PAIRS: [&str; 6] = [
     "select n, (select max(c) from wide where id = 0) from noted",
     "insert into wide (id) select n + 1 from noted returning id - 1, c",
     "select (select count(*) from big where v = 3)::integer, (select count(*) from big where v + 0 = 3)::integer",
+];
+
+/// Statements that give the number of the change whose routines they run.
+const ROUTINES: [&str; 6] = [
+    "select told()",
+    "select said()",
+    "insert into marked values (0) returning m",
+    "call put(null)",
+    "select asking()",
+    "select reading()",
 ];
 
 /// How long a model is tried.
@@ -58,6 +80,11 @@ fn change(client: &mut Client, number: i32) -> Result<(), postgres::Error> {
          create or replace view seen as select {number} as n;\
          alter table wide drop column c; alter table wide add column c integer default {number};\
          drop table named; create table named (n integer); insert into named values ({number});\
+         create or replace function told() returns integer language sql as 'select {number}';\
+         create or replace function said() returns integer language plpgsql as 'begin return {number}; end';\
+         create or replace procedure put(inout n integer) language plpgsql as 'begin n := {number}; end';\
+         create or replace function mark() returns trigger language plpgsql as 'begin new.m := {number}; return new; end';\
+         delete from marked;\
          {index}; insert into big values ({} , 3) on conflict do nothing; delete from wide where id <> 0; commit",
         1000 + number
     ))
@@ -68,25 +95,41 @@ fn is_chance(error: &postgres::Error) -> bool {
     error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
+/// What those who ask share with who changes.
+#[derive(Default)]
+struct Shared {
+    over: AtomicBool,
+    /// The last change that is known to have been committed.
+    done: AtomicI32,
+}
+
 /// Asks until it is over, or something is wrong.
-fn ask(client: &mut Client, number: usize, over: &AtomicBool) -> Found {
+fn ask(client: &mut Client, number: usize, shared: &Shared) -> Found {
     let mut found = Found::default();
     let mut last = -1;
-    let prepared: Vec<Statement> = PAIRS.iter().map(|text| client.prepare(text).unwrap()).collect();
+    let texts: Vec<&str> = PAIRS.iter().chain(&ROUTINES).copied().collect();
+    let prepared: Vec<Statement> = texts.iter().map(|text| client.prepare(text).unwrap()).collect();
     for turn in number.. {
-        if over.load(SeqCst) {
+        if shared.over.load(SeqCst) {
             break;
         }
-        let (text, is_prepared, in_transaction) = (PAIRS[turn % PAIRS.len()], turn % 3 > 0, turn % 5 == 0);
+        let at = turn % texts.len();
+        let (text, is_prepared, in_transaction) = (texts[at], turn % 5 > 1, turn % 7 == 0);
+        let is_pair = at < PAIRS.len();
+        let committed = shared.done.load(SeqCst);
         let answer = (|| {
             if in_transaction {
                 client.batch_execute("begin")?;
             }
             let rows = match is_prepared {
-                true => client.query(&prepared[turn % PAIRS.len()], &[])?,
+                true => client.query(&prepared[at], &[])?,
                 false => client.query(text, &[])?,
             };
-            let pairs = rows.iter().map(|row| (row.get(0), row.get(1))).collect::<Vec<(i32, Option<i32>)>>();
+            let pairs = rows.iter().map(|row| match is_pair {
+                true => (row.get(0), row.get(1)),
+                false => (committed, row.get(0)),
+            });
+            let pairs = pairs.collect::<Vec<(i32, Option<i32>)>>();
             if in_transaction {
                 client.batch_execute("commit")?;
             }
@@ -96,9 +139,13 @@ fn ask(client: &mut Client, number: usize, over: &AtomicBool) -> Found {
             Ok(pairs) => {
                 found.answers += 1;
                 for (note, said) in pairs {
-                    if Some(note) != said {
+                    let holds = match is_pair {
+                        true => said == Some(note),
+                        false => said >= Some(note),
+                    };
+                    if !holds {
                         found.wrong = Some(format!("{text}: {note} was noted, and the answer is {said:?}"));
-                        over.store(true, SeqCst);
+                        shared.over.store(true, SeqCst);
                     }
                     found.notes += u64::from(note != last);
                     last = note;
@@ -107,7 +154,7 @@ fn ask(client: &mut Client, number: usize, over: &AtomicBool) -> Found {
             Err(error) if is_chance(&error) => client.batch_execute("rollback").unwrap(),
             Err(error) => {
                 found.wrong = Some(format!("{text}: {error:?}"));
-                over.store(true, SeqCst);
+                shared.over.store(true, SeqCst);
             }
         }
     }
@@ -118,19 +165,22 @@ fn ask(client: &mut Client, number: usize, over: &AtomicBool) -> Found {
 fn load(server: &Server) -> Found {
     let mut changer = server.connect();
     changer.batch_execute(SETUP).unwrap();
-    let over = &AtomicBool::new(false);
+    let shared = &Shared::default();
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..READERS)
             .map(|number| {
                 let mut client = server.connect();
-                scope.spawn(move || ask(&mut client, number, over))
+                scope.spawn(move || ask(&mut client, number, shared))
             })
             .collect();
         let began = Instant::now();
         let mut found = Found::default();
-        while began.elapsed() < TIME && !over.load(SeqCst) {
+        while began.elapsed() < TIME && !shared.over.load(SeqCst) {
             match change(&mut changer, found.changes + 1) {
-                Ok(()) => found.changes += 1,
+                Ok(()) => {
+                    found.changes += 1;
+                    shared.done.store(found.changes, SeqCst);
+                }
                 Err(error) if is_chance(&error) => changer.batch_execute("rollback").unwrap(),
                 Err(error) => {
                     found.wrong = Some(format!("change {}: {error:?}", found.changes + 1));
@@ -138,7 +188,7 @@ fn load(server: &Server) -> Found {
                 }
             }
         }
-        over.store(true, SeqCst);
+        shared.over.store(true, SeqCst);
         for reader in readers {
             let other = reader.join().unwrap();
             found.answers += other.answers;
