@@ -194,3 +194,26 @@ GRANT EXECUTE ON PROCEDURE shop.pay(bigint, numeric) TO writer;
 ALTER SEQUENCE shop.basket_numbers RESTART WITH 50;
 COMMENT ON SEQUENCE shop.numbers IS 'of lines';
 COMMENT ON COLUMN shop.rich.name IS 'in a view';
+
+CREATE TYPE shop.mood AS ENUM ('sad', 'ok', 'it''s fine');
+ALTER TYPE shop.mood ADD VALUE 'between' BEFORE 'ok';
+COMMENT ON TYPE shop.mood IS 'of customers';
+CREATE TABLE shop.feeling (
+    id integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED,
+    mood shop.mood DEFAULT 'ok'::shop.mood NOT NULL,
+    before shop.mood[],
+    above integer,
+    CONSTRAINT feeling_known CHECK ((mood <> 'sad'::shop.mood)),
+    CONSTRAINT feeling_unique UNIQUE (mood, above) DEFERRABLE
+);
+CREATE TABLE shop.feeling_of (
+    feeling integer CONSTRAINT feeling_of_known REFERENCES shop.basket(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+    mood shop.mood
+);
+CREATE INDEX feeling_mood ON shop.feeling USING btree (mood, id) WHERE (mood > 'ok'::shop.mood);
+INSERT INTO shop.feeling VALUES (1, 'it''s fine', '{sad,NULL,between}', 1), (2, DEFAULT, NULL, NULL), (3, 'between', '{}', 1);
+INSERT INTO shop.feeling_of VALUES (NULL, 'ok');
+CREATE FUNCTION shop.worse(shop.mood) RETURNS shop.mood LANGUAGE sql STABLE SECURITY DEFINER SET search_path TO 'shop', 'pg_temp'
+    AS $_$ SELECT max(m) FROM unnest(enum_range(NULL::shop.mood)) AS m WHERE m < $1 $_$;
+CREATE VIEW shop.moods AS SELECT f.id, shop.worse(f.mood) AS worse, row_to_json(f.*) AS whole FROM shop.feeling f WHERE (f.mood > 'sad'::shop.mood);
+ALTER DEFAULT PRIVILEGES IN SCHEMA shop GRANT SELECT ON TABLES TO reader;

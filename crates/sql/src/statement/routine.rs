@@ -121,10 +121,6 @@ impl<A: Allocator + Copy> Session<A> {
         for change in said.settings {
             self.change_values(env, &mut routine.settings, change)?;
         }
-        // A body that is no program is refused now.
-        self.as_routine(env, &RoutineDef { definer: false, ..routine.clone() }, |session| {
-            session.check_body(env, &routine)
-        })?;
         let known = {
             let definitions = self.definitions(env, &self.work)?;
             let same = |known: &&Arc<RoutineDef>| {
@@ -154,6 +150,10 @@ impl<A: Allocator + Copy> Session<A> {
         if is_new {
             self.grant_defaults(env, Guard::routine(&routine), schema)?;
         }
+        // A body that is no program is refused now; it may call what it is the body of.
+        self.as_routine(env, &RoutineDef { definer: false, ..routine.clone() }, |session| {
+            session.check_body(env, &routine)
+        })?;
         Ok(Some(Tag::Words(if is_function { "CREATE FUNCTION" } else { "CREATE PROCEDURE" })))
     }
 

@@ -18,7 +18,7 @@
 //!    there is nothing that an abort would have to bring back. Its lock keeps a vacuum out.
 
 use super::define::{Change, definition_key, write};
-use crate::catalog::definition::{OnCommit, Persistence, Rows, TableDef};
+use crate::catalog::definition::{ConstraintKind, OnCommit, Persistence, Rows, TableDef};
 use crate::catalog::store::CatalogShared;
 use crate::catalog::{privilege, schema, split};
 use crate::parser::ast::Path;
@@ -114,6 +114,7 @@ impl<A: Allocator + Copy> Session<A> {
         let is = |table: &Arc<TableDef>, wanted| table.persistence == Persistence::Temporary(wanted);
         let dropped: Vec<_> = found.iter().filter(|table| is(table, OnCommit::Drop)).cloned().collect();
         self.drop_these(env, &dropped)?;
+        check_references_of_emptied(&found)?;
         let relations = env.stored()?;
         for table in found.iter().filter(|table| is(table, OnCommit::Delete)) {
             let Rows::Stored(rows) = table.rows else { continue };
@@ -136,6 +137,23 @@ impl<A: Allocator + Copy> Session<A> {
 /// The session's number. Errors: `0A000` where there is none.
 fn own_session(env: &Environment<'_>) -> Result<SessionId> {
     env.session.ok_or_else(|| Error::unsupported("temporary tables are not supported here"))
+}
+
+/// Rows may not refer to rows that go with the transaction, unless they go as well: `0A000`, as in PostgreSQL.
+fn check_references_of_emptied(tables: &[Arc<TableDef>]) -> Result<()> {
+    let is_emptied = |table: &TableDef| table.persistence == Persistence::Temporary(OnCommit::Delete);
+    for table in tables.iter().filter(|table| !is_emptied(table)) {
+        for constraint in &table.constraints {
+            let ConstraintKind::ForeignKey(key) = &constraint.kind else { continue };
+            let Some(other) = tables.iter().find(|other| other.oid == key.table && is_emptied(other)) else { continue };
+            let names = (&table.name, &other.name);
+            return Err(Error::unsupported("unsupported ON COMMIT and foreign key combination").detail(format!(
+                "Tables \"{}\" and \"{}\" do not have the same ON COMMIT setting.",
+                names.0, names.1
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Which keys may not lead from one table to another: `42P16`.
