@@ -95,7 +95,7 @@ pub enum Kind {
     Interval,
     /// `uuid`: `Bytes`, sixteen.
     Uuid,
-    /// An enum of a user: `Int`, in the form of [`user`](super::user).
+    /// An enum of a user: `Int`, in the form of [`user`].
     Enum,
     /// An array: `Bytes`, in the form of [`array`](super::array).
     Array,

@@ -1,6 +1,6 @@
 //! What the server knows of schemas, tables, types and functions.
 //!
-//! Types, functions, operators and casts are compiled in ([`types`](crate::types)). The system's own tables and views are
+//! Types, functions, operators and casts are compiled in ([`types`]). The system's own tables and views are
 //! *virtual*: described in [`system`], their rows made by providers when they are read. Tables of users are stored.
 //!
 //! **How definitions of users' tables are kept.** One heap with a fixed storage number, made when the database is made,

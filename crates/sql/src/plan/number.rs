@@ -1,6 +1,6 @@
 //! From the numbers in a plan back to operations, kinds and aggregates.
 //!
-//! A plan holds an operation's number. The tables of [`types`](crate::types) name every operation that a statement can come
+//! A plan holds an operation's number. The tables of [`types`] name every operation that a statement can come
 //! to, so the way back is made from them when the server is compiled, and no number can become anything else.
 
 use crate::types::aggregate::{self, AggOp};
