@@ -1,6 +1,6 @@
 //! Reading cursors: their declarations, `OPEN`, `FETCH`, `MOVE`, loops over them; and other names of variables.
 
-use super::super::tree::{Cursor, Into, Kind, Opened, Piece, Source, Steps, TypeText};
+use super::super::tree::{Cursor, Into, Kind, Opened, Piece, Steps, TypeText};
 use super::Reader;
 use crate::lexer::{TokenKind, literal};
 use crate::parser::ast::FetchDirection;
@@ -161,22 +161,7 @@ impl Reader<'_> {
         }
         let scroll = self.scroll();
         self.expect("for")?;
-        let source = if self.eat("execute") {
-            let text = self.expression(&["using", ";"])?;
-            let mut using = Vec::new();
-            if self.eat("using") {
-                using.push(self.expression(&[",", ";"])?);
-                while self.eat_kind(TokenKind::Comma) {
-                    using.push(self.expression(&[",", ";"])?);
-                }
-            }
-            Source::Text(text, using)
-        } else {
-            let span = self.until(&[";"])?;
-            let text = self.span(span).to_owned();
-            Source::Piece(self.piece(text, span))
-        };
-        self.semicolon()?;
+        let source = self.source()?;
         Ok(Kind::Open(cursor, Opened::For(source, scroll)))
     }
 

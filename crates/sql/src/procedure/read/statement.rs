@@ -296,6 +296,12 @@ impl Reader<'_> {
     /// `RETURN QUERY`
     fn return_query(&mut self) -> Result<Kind> {
         self.next();
+        let source = self.source()?;
+        Ok(Kind::ReturnQuery(source))
+    }
+
+    /// A query, or `EXECUTE` and a text with its values, and the semicolon after it.
+    pub(super) fn source(&mut self) -> Result<Source> {
         let source = if self.eat("execute") {
             let text = self.expression(&["using", ";"])?;
             let mut using = Vec::new();
@@ -312,7 +318,7 @@ impl Reader<'_> {
             Source::Piece(self.piece(text, span))
         };
         self.semicolon()?;
-        Ok(Kind::ReturnQuery(source))
+        Ok(source)
     }
 
     pub(super) fn execute(&mut self) -> Result<Kind> {
