@@ -52,7 +52,8 @@ impl Connection {
         user: &str,
         wishes: &[(String, String)],
     ) -> Result<Connection> {
-        let mut sql = sql::session::Session::new(session.arena(), user, kernel::engine::random_u64())?;
+        let database = (sql::catalog::database::POSTGRES, crate::roles::DATABASE);
+        let mut sql = sql::session::Session::new(session.arena(), user, database, kernel::engine::random_u64())?;
         if user != crate::roles::SUPERUSER {
             sql.identify(env);
         }

@@ -18,6 +18,7 @@
 
 pub mod codec;
 pub mod column_statistics;
+pub mod database;
 pub mod default_acl;
 pub mod definition;
 pub mod grant;
@@ -307,7 +308,7 @@ impl<'c> Catalog<'c> {
 
     /// The table that a path means. Errors: `42P01`, and `0A000` for another database.
     pub fn table(&self, path: Path<'_>) -> Result<Arc<TableDef>> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.definitions.own_name())?;
         self.find(schema, name)?.ok_or_else(|| {
             let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
             let message = format!("relation \"{}\" does not exist", shown.join("."));
@@ -551,14 +552,12 @@ pub(crate) fn schema_in(definitions: &Definitions, name: &str) -> Option<Oid> {
     builtin.or_else(|| definitions.schema_named(name)).or_else(|| schema::temporary_named(name))
 }
 
-/// Schema and name of a path.
-pub fn split<'a>(path: Path<'a>) -> Result<(Option<&'a str>, &'a str)> {
+/// Schema and name of a path, for somebody in that database.
+pub fn split<'a>(path: Path<'a>, own: &str) -> Result<(Option<&'a str>, &'a str)> {
     match path {
         [name] => Ok((None, name.text)),
         [schema, name] => Ok((Some(schema.text), name.text)),
-        [database, schema, name] if database.text == system::cluster::DATABASE_NAME => {
-            Ok((Some(schema.text), name.text))
-        }
+        [database, schema, name] if database.text == own => Ok((Some(schema.text), name.text)),
         [_, _, _] => {
             let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
             Err(Error::unsupported(format!("cross-database references are not implemented: \"{}\"", shown.join("."))))

@@ -6,7 +6,7 @@ use super::deferred::{Chosen, Noted};
 use crate::catalog::definition::Rows;
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::schema::BOOTSTRAP_ROLE;
-use crate::catalog::store::CatalogShared;
+use crate::catalog::store::Committed;
 use crate::catalog::system;
 use crate::notification::queue::Queue;
 use crate::session::SettingsView;
@@ -80,8 +80,8 @@ pub struct Around<'r> {
     pub session_user: &'r [u8],
     /// The current user.
     pub role: Oid,
-    /// The name of the database.
-    pub database: &'r str,
+    /// The database: its number, and its name.
+    pub database: (Oid, &'r str),
     /// When the server started.
     pub server_start: i64,
     /// What only the server can do.
@@ -96,8 +96,8 @@ pub struct Around<'r> {
     pub warnings: RefCell<Vec<Error>>,
     /// What the session remembers of sequences.
     pub sequences: &'r dyn super::sequence::Memory,
-    /// How processes know which definitions count.
-    pub shared: Option<&'r CatalogShared>,
+    /// The definitions that count for others.
+    pub committed: Option<Committed<'r>>,
     /// True in a transaction that only reads.
     pub read_only: bool,
     /// True if a function has taken a lock that the transaction's end gives up.
@@ -202,7 +202,7 @@ impl Around<'_> {
         let string = |at: usize| String::from_utf8_lossy(args[at].bytes()).into_owned();
         let oid = |at: usize| Oid(args[at].int() as u32);
         Ok(match op {
-            Op::CurrentDatabase => return text(self.database),
+            Op::CurrentDatabase => return text(self.database.1),
             Op::CurrentUser => return text(&String::from_utf8_lossy(self.user)),
             Op::SessionUser => return text(&String::from_utf8_lossy(self.session_user)),
             Op::CurrentSchema => {

@@ -109,7 +109,7 @@ impl Around<'_> {
     /// How many bytes all relations take. Errors: `3D000`, `42704`.
     fn whole_size(&self, op: Op, which: Datum<'_>) -> Result<Datum<'static>> {
         let own = match op {
-            Op::DatabaseSize => (crate::catalog::schema::DATABASE, self.database),
+            Op::DatabaseSize => self.database,
             _ => (Oid(1663), "pg_default"),
         };
         match which {

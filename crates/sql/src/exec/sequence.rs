@@ -187,8 +187,8 @@ impl Around<'_> {
         self.lock_for_function(relations.storage().transactions, LockKey::relation(oid.0), mode)?;
         let catalog = self.catalog.get()?;
         let own = catalog.definitions.table(oid).cloned();
-        let committed = match self.shared {
-            Some(shared) => shared.definitions(relations)?.table(oid).cloned(),
+        let committed = match self.committed {
+            Some(committed) => committed.definitions()?.table(oid).cloned(),
             None => None,
         };
         // What this transaction has made of it counts, or else what is committed.

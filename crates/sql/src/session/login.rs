@@ -1,7 +1,8 @@
 //! What is known of a role when somebody wants to log in as it.
 
 use super::Environment;
-use crate::catalog::privilege::CONNECT;
+use crate::catalog::database::POSTGRES;
+use crate::catalog::privilege::{CONNECT, Guard};
 use crate::catalog::role::{RoleFlag, is_member};
 use base::Result;
 
@@ -28,7 +29,7 @@ impl Environment<'_> {
     /// Errors: those of reading the catalog. This may wait.
     pub fn is_member(&self, name: &str, group: &str) -> Result<bool> {
         let (Some(relations), Some(shared)) = (self.relations(), &self.database.shared) else { return Ok(false) };
-        let definitions = shared.definitions(relations)?;
+        let definitions = shared.any_definitions(relations)?;
         let (Some(role), Some(group)) = (definitions.role_named(name), definitions.role_named(group)) else {
             return Ok(false);
         };
@@ -40,7 +41,7 @@ impl Environment<'_> {
     /// Errors: those of reading the catalog. This may wait.
     pub fn login_role(&self, name: &str) -> Result<Option<LoginRole>> {
         let (Some(relations), Some(shared)) = (self.relations(), &self.database.shared) else { return Ok(None) };
-        let definitions = shared.definitions(relations)?;
+        let definitions = shared.any_definitions(relations)?;
         let Some(role) = definitions.role_named(name) else { return Ok(None) };
         Ok(Some(LoginRole {
             logs_in: role.has(RoleFlag::Login),
@@ -48,7 +49,7 @@ impl Environment<'_> {
             password: role.password.clone(),
             valid_until: role.valid_until,
             connection_limit: role.connection_limit,
-            connects: definitions.rights(role.oid, definitions.database_guard(), CONNECT) != 0,
+            connects: definitions.database(POSTGRES).is_none_or(|database| definitions.rights(role.oid, Guard::database(database), CONNECT) != 0),
         }))
     }
 }

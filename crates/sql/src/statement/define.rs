@@ -63,18 +63,20 @@ pub(super) fn definition_key(table: Oid) -> LockKey {
     LockKey::object(CATALOG_OID.0, table.0)
 }
 
-/// The lock of a relation's name.
-fn name_key(schema: Oid, name: &str) -> LockKey {
+/// The lock of a name in a database: a relation's, in a schema.
+fn name_key(database: Oid, schema: Oid, name: &str) -> LockKey {
     const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x100_0000_01b3);
-    let hash = name.bytes().fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1));
+    let bytes = database.0.to_le_bytes().into_iter().chain(name.bytes());
+    let hash = bytes.fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1));
     // Two names that share a lock only wait for one another. Numbers of objects are 32 bits wide.
     LockKey { class: LockClass::Object, first: schema.0, second: hash | 1 << 63 }
 }
 
-/// Writes objects anew, as one command.
+/// Writes objects of a database anew, as one command.
 pub(super) fn write<A: Allocator + Copy>(
     relations: &'static Relations,
     work: &mut Work<A>,
+    database: Oid,
     changes: &[Change],
 ) -> Result<()> {
     let transactions = relations.storage().transactions;
@@ -87,7 +89,7 @@ pub(super) fn write<A: Allocator + Copy>(
     let written = (|| {
         for change in changes {
             let reader = Reader { snapshot: &snapshot, pairs: storage::heap::CommandPairs::pairs(&work.pairs) };
-            for tid in store::places(relations, &reader, change.class, change.oid)? {
+            for tid in store::places(relations, &reader, database, change.class, change.oid)? {
                 let mut writer = Writer {
                     snapshot: &snapshot,
                     isolation: Isolation::ReadCommitted,
@@ -99,7 +101,8 @@ pub(super) fn write<A: Allocator + Copy>(
                 }
             }
             if let Some(image) = &change.image {
-                codec::rows_of(change.class, change.oid, image, |row| heap.insert(snapshot.command, row).map(drop))?;
+                let insert = |row: &[u8]| heap.insert(snapshot.command, row).map(drop);
+                codec::rows_of(change.class, database, change.oid, image, insert)?;
             }
         }
         Ok(())
@@ -114,7 +117,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// Writes definitions.
     pub(crate) fn define(&mut self, env: &Environment<'_>, changes: &[Change]) -> Result<()> {
         let relations = env.stored()?;
-        write(relations, &mut self.work, changes)
+        write(relations, &mut self.work, self.database, changes)
     }
 
     /// Writes tables, each with a new version.
@@ -166,7 +169,14 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Locks the name that a relation is going to have.
     pub(crate) fn lock_name(&mut self, env: &Environment<'_>, schema: Oid, name: &str) -> Result<()> {
-        self.lock_key(env, name_key(schema, name), LockMode::AccessExclusive, true).map(drop)
+        self.lock_key(env, name_key(self.database, schema, name), LockMode::AccessExclusive, true).map(drop)
+    }
+
+    /// Locks the list of databases: who changes it follows whoever else does.
+    pub(crate) fn lock_databases(&mut self, env: &Environment<'_>) -> Result<()> {
+        /// `pg_database`
+        const DATABASES: Oid = Oid(1262);
+        self.lock_key(env, definition_key(DATABASES), LockMode::AccessExclusive, true).map(drop)
     }
 
     /// Locks the definition of a table that is locked, and answers it as it is now; none if the table is gone.
@@ -195,7 +205,7 @@ impl<A: Allocator + Copy> Session<A> {
         changes: bool,
         needs: Needs,
     ) -> Result<Option<Arc<TableDef>>> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.database_name())?;
         loop {
             let Some(found) = self.catalog(env)?.find(schema, name)? else { return Ok(None) };
             self.check_needs(env, &found, needs)?;
@@ -242,7 +252,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The schema in which a relation of that path is to be made, and the relation's name.
     pub(crate) fn creation_place<'p>(&self, env: &Environment<'_>, path: Path<'p>) -> Result<(Oid, &'p str)> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.database_name())?;
         let catalog = self.catalog(env)?;
         let oid = match schema {
             Some(schema) => catalog.schema(schema).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `GRANT` and `REVOKE` of privileges: on tables, columns, sequences, schemas, procedures, the database.
+//! `GRANT` and `REVOKE` of privileges: on tables, columns, sequences, schemas, procedures, databases.
 //!
 //! ```text
 //!  objects by name ──> lock each one's definition ──> in whose name, and what he may grant ──> the list changes ──> written anew
@@ -17,9 +17,7 @@ use crate::catalog::codec::{ObjectClass, acl_image};
 use crate::catalog::definition::RelationKind;
 use crate::catalog::grant::Ledger;
 use crate::catalog::privilege::{self, AclItem, Guard, ObjectAcl, PRIVILEGES, PUBLIC, Rights, Securable};
-use crate::catalog::schema::DATABASE;
 use crate::catalog::store::CATALOG_OID;
-use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::parser::ast::RoutineKind;
 use crate::parser::ast::{Name, Path};
 use crate::parser::privilege::{Grant, GrantObjects};
@@ -123,7 +121,7 @@ impl<A: Allocator + Copy> Session<A> {
     fn grant_objects(&self, env: &Environment<'_>, objects: &GrantObjects<'_>) -> Result<Vec<Object>> {
         let catalog = self.catalog(env)?;
         let relation = |path: Path<'_>| -> Result<Object> {
-            let (schema, name) = crate::catalog::split(path)?;
+            let (schema, name) = crate::catalog::split(path, self.database_name())?;
             let Some(found) = catalog.find(schema, name)? else {
                 let schemas = match schema {
                     Some(schema) => catalog.schema(schema).into_iter().collect(),
@@ -182,15 +180,9 @@ impl<A: Allocator + Copy> Session<A> {
                 names.iter().map(object).collect()
             }
             GrantObjects::Databases(names) => {
-                let object = |name: &Name<'_>| match name.text {
-                    DATABASE_NAME => {
-                        let guard = definitions.database_guard();
-                        Ok(Object { guard, name: DATABASE_NAME.to_owned(), word: "database" })
-                    }
-                    other => {
-                        let message = format!("database \"{other}\" does not exist");
-                        Err(Error::statement(sqlstate::INVALID_CATALOG_NAME, message))
-                    }
+                let object = |name: &Name<'_>| {
+                    let guard = Guard::database(definitions.must_find_database(name.text)?);
+                    Ok(Object { guard, name: name.text.to_owned(), word: "database" })
                 };
                 names.iter().map(object).collect()
             }
@@ -295,14 +287,14 @@ impl<A: Allocator + Copy> Session<A> {
             Securable::Relation | Securable::Sequence => self.catalog(env)?.table_by_oid(guard.oid)?.is_some(),
             Securable::Routine => definitions.routine(guard.oid).is_some(),
             Securable::Schema => self.catalog(env)?.schema_name(guard.oid).is_some(),
-            Securable::Database => guard.oid == DATABASE,
+            Securable::Database => definitions.database(guard.oid).is_some(),
             Securable::Column => false,
         };
         if !is_there {
             return Err(gone(object));
         }
         let image = Some(acl_image(&acl));
-        self.define(env, &[Change { class: ObjectClass::Privileges, oid: guard.oid, image }])
+        self.define(env, &[Change { class: ObjectClass::privileges_of(guard.kind), oid: guard.oid, image }])
     }
 }
 

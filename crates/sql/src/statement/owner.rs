@@ -10,11 +10,10 @@ use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image}
 use crate::catalog::default_acl::Made;
 use crate::catalog::definition::TableDef;
 use crate::catalog::grant::Ledger;
-use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, change_owner};
+use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, Securable, change_owner};
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, SchemaDef};
 use crate::catalog::store::Definitions;
-use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::catalog::user_type::UserTypeDef;
 use crate::parser::ast::{Name, RoutineKind};
 use crate::parser::role::{OwnerStatement, RoleName};
@@ -50,10 +49,11 @@ pub(crate) enum Needs {
 }
 
 /// An object's privileges as they are when its owner is another one; none if nothing changes.
-fn handed_over(definitions: &Definitions, oid: Oid, old: Oid, new: Oid) -> Option<Change> {
+pub(super) fn handed_over(definitions: &Definitions, oid: Oid, old: Oid, new: Oid) -> Option<Change> {
     let mut acl = ObjectAcl::clone(definitions.acl(oid)?);
     acl.each(|items| change_owner(items, old, new));
-    Some(Change { class: ObjectClass::Privileges, oid, image: Some(acl_image(&acl)) })
+    let kind = if definitions.database(oid).is_some() { Securable::Database } else { Securable::Relation };
+    Some(Change { class: ObjectClass::privileges_of(kind), oid, image: Some(acl_image(&acl)) })
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -179,7 +179,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// May the current user make a schema for that owner? Errors: `42501`.
     pub(super) fn check_makes_schema(&self, definitions: &Definitions, owner: Oid) -> Result<()> {
         if definitions.rights(self.role(), definitions.database_guard(), privilege::CREATE) == 0 {
-            return Err(denied("database", DATABASE_NAME));
+            return Err(denied("database", definitions.own_name()));
         }
         if !definitions.is_member_of(self.role(), owner) {
             let message = format!("must be member of role \"{}\"", definitions.role_name(owner));
@@ -257,7 +257,7 @@ impl<A: Allocator + Copy> Session<A> {
             self.check_hands_over(env, new, None)?;
             let database = definitions.database_guard();
             if definitions.rights(self.role(), database, privilege::CREATE) == 0 {
-                return Err(denied("database", DATABASE_NAME));
+                return Err(denied("database", definitions.own_name()));
             }
             let given = SchemaDef { name: schema.text.to_owned(), owner: new };
             let mut changes = vec![Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&given)) }];
@@ -353,7 +353,7 @@ impl<A: Allocator + Copy> Session<A> {
         let guards = (definitions.tables().map(|table| Guard::relation(table)))
             .chain(definitions.routines().map(|routine| Guard::routine(routine)))
             .chain(schemas.iter().map(|(oid, _)| definitions.schema_guard(*oid)))
-            .chain([definitions.database_guard()]);
+            .chain(definitions.databases().map(|database| Guard::database(database)));
         let mut changes = Vec::new();
         for guard in guards.filter(|guard| !roles.contains(&guard.owner)) {
             let Some(known) = definitions.acl(guard.oid).filter(|acl| roles.iter().any(|role| acl.mentions(*role)))
@@ -373,7 +373,8 @@ impl<A: Allocator + Copy> Session<A> {
             if let Some(error) = failed {
                 return Err(error);
             }
-            changes.push(Change { class: ObjectClass::Privileges, oid: guard.oid, image: Some(acl_image(&acl)) });
+            let class = ObjectClass::privileges_of(guard.kind);
+            changes.push(Change { class, oid: guard.oid, image: Some(acl_image(&acl)) });
         }
         self.define(env, &changes)
     }
@@ -475,8 +476,9 @@ impl<A: Allocator + Copy> Session<A> {
         for ty in definitions.user_types() {
             note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
         }
-        let database = definitions.database_guard();
-        note(database.oid, database.owner, &format!("database {}", DATABASE_NAME));
+        for database in definitions.databases() {
+            note(database.oid, database.owner, &format!("database {}", database.name));
+        }
         for table in definitions.tables() {
             for (column, items) in definitions.acl(table.oid).map_or(&[][..], |acl| &acl.columns) {
                 let is_named = items.iter().any(|item| item.grantee == role || item.grantor == role);

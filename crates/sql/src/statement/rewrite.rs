@@ -203,7 +203,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.check_writes(env, "REINDEX")?;
         match kind {
             ReindexKind::Index => {
-                let (named, name) = split(path)?;
+                let (named, name) = split(path, self.database_name())?;
                 let found = {
                     let catalog = self.catalog(env)?;
                     let schemas = match named {
@@ -237,7 +237,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.check_alone(if is_schema { "REINDEX SCHEMA" } else { "REINDEX DATABASE" })?;
                 let wanted = match is_schema {
                     true => {
-                        let (_, name) = split(path)?;
+                        let (_, name) = split(path, self.database_name())?;
                         let Some(oid) = self.catalog(env)?.schema(name) else {
                             let message = format!("schema \"{name}\" does not exist");
                             return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
