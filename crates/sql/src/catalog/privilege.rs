@@ -20,6 +20,7 @@ use super::routine::RoutineDef;
 use super::schema::{BOOTSTRAP_ROLE, FIRST_USER_OID};
 use super::store::Definitions;
 use crate::types::Oid;
+use base::{Error, Result, sqlstate};
 
 /// A set of privileges.
 pub type Rights = u16;
@@ -336,6 +337,31 @@ impl Definitions {
     /// May one role become the other?
     pub fn is_member_of(&self, member: Oid, of: Oid) -> bool {
         member == of || self.is_superuser(member) || self.roles_of(member, false).contains(&of)
+    }
+
+    /// May a role end a session of another, or cancel what it does? Errors: `42501`.
+    pub(crate) fn check_signals(&self, role: Oid, owner: Oid, cancels: bool) -> Result<()> {
+        /// `pg_signal_backend`
+        const SIGNAL_BACKEND: Oid = Oid(4200);
+        // What is nobody's may be as important as what a superuser does.
+        if (owner == Oid::NONE || self.is_superuser(owner)) && !self.is_superuser(role) {
+            let message = match cancels {
+                true => "must be a superuser to cancel superuser query",
+                false => "must be a superuser to terminate superuser process",
+            };
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let may = |of| self.has_privileges_of(role, of);
+        if !may(owner) && !may(SIGNAL_BACKEND) {
+            let message = match cancels {
+                true => "must be a member of the role whose query is being canceled or member of pg_signal_backend",
+                false => {
+                    "must be a member of the role whose process is being terminated or member of pg_signal_backend"
+                }
+            };
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        Ok(())
     }
 
     /// The privileges on an object, those of the beginning included.

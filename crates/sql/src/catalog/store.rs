@@ -39,7 +39,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use storage::heap::{Batch, Heap, Reader};
 use storage::page::Tid;
 use storage::relation::Relations;
-use storage::txn::FIRST_XID;
+use storage::txn::{FIRST_XID, LockKey};
 
 /// The storage of the catalog's heap. Numbers of users' storages are higher.
 pub const CATALOG: RelId = RelId(1);
@@ -61,6 +61,8 @@ kernel::shared! {
         changing: AtomicU32,
         /// The database in which the session has made something temporary; zero if it has not.
         temporary: AtomicU32,
+        /// The database that the session is in, or is about to be in; zero for none.
+        inside: AtomicU32,
     }
 }
 
@@ -80,6 +82,13 @@ struct Known {
 
 /// Of how many databases a process remembers the definitions.
 const KNOWN_MAX: usize = 8;
+
+/// The lock of a database: who comes in holds it for a moment, who drops it or gives it another name holds it alone.
+pub(crate) const fn database_key(oid: Oid) -> LockKey {
+    /// `pg_database`
+    const DATABASES: u32 = 1262;
+    LockKey::object(DATABASES, oid.0)
+}
 
 /// Stands for all databases where definitions are read: for what goes through everything by numbers. Names mean nothing then.
 pub(crate) const ALL_DATABASES: Oid = Oid::NONE;
@@ -131,6 +140,18 @@ impl CatalogShared {
     /// Notes that it has, before it does; or that nothing of it is left.
     pub(crate) fn set_temporary(&self, session: SessionId, database: Option<Oid>) {
         self.notes[session.0 as usize].temporary.store(database.unwrap_or(Oid::NONE).0, SeqCst);
+    }
+
+    /// A session is in a database from now on, in none if there is none. Before it looks whether the database is still there, and
+    /// with the lock of it.
+    pub(crate) fn set_inside(&self, session: SessionId, database: Option<Oid>) {
+        self.notes[session.0 as usize].inside.store(database.unwrap_or(Oid::NONE).0, SeqCst);
+    }
+
+    /// The sessions that are in a database.
+    pub(crate) fn inside(&self, database: Oid) -> impl Iterator<Item = SessionId> + '_ {
+        let notes = self.notes[..session::slots_reached().len()].iter().zip(0..);
+        notes.filter(move |(note, _)| note.inside.load(SeqCst) == database.0).map(|(_, slot)| SessionId(slot))
     }
 
     /// What this process remembers of a version, if it serves.
@@ -299,32 +320,15 @@ impl Definitions {
 
     /// Reads all that a reader sees of a database; of [`ALL_DATABASES`].
     pub(crate) fn read(relations: &'static Relations, reader: &Reader<'_>, database: Oid) -> Result<Definitions> {
-        let mut images: BTreeMap<(ObjectClass, Oid, Oid), Parts> = BTreeMap::new();
         let mut definitions = Definitions::none(database);
-        let heap = heap(relations);
-        let (mut scan, mut batch) = (heap.scan()?, Batch::new());
-        while heap.next_page(&mut scan, reader, &mut batch)? {
-            for (_, row) in batch.rows() {
-                let part = codec::part(row)?;
-                if database != ALL_DATABASES && part.database != database && !part.class.is_shared() {
-                    definitions.is_all = false;
-                    continue;
-                }
-                let key = (part.class, part.database, part.oid);
-                let image = images.entry(key).or_insert((part.parts, BTreeMap::new()));
-                let known = image.1.insert(part.part, part.bytes.to_vec());
-                if image.0 != part.parts || known.is_some() {
-                    return Err(Error::corruption("an object is in the catalog twice")
-                        .detail(format!("Its number is {}.", part.oid.0)));
-                }
-            }
-        }
-        for ((class, home, oid), (count, parts)) in images {
-            if parts.len() != usize::from(count) {
-                return Err(Error::corruption("a part of an object is missing from the catalog")
-                    .detail(format!("Its number is {}.", oid.0)));
-            }
-            let image: Vec<u8> = parts.into_values().flatten().collect();
+        let mut is_all = true;
+        let images = images(relations, reader, |part| {
+            let wanted = database == ALL_DATABASES || part.database == database || part.class.is_shared();
+            is_all &= wanted;
+            wanted
+        })?;
+        definitions.is_all = is_all;
+        for ((class, home, oid), image) in images {
             match class {
                 ObjectClass::Table => {
                     if database == ALL_DATABASES {
@@ -538,6 +542,43 @@ impl Definitions {
     pub fn column_statistics(&self, table: Oid) -> Option<&Arc<TableStatistics>> {
         self.columns.get(&table)
     }
+}
+
+/// An object's image, by its class, its database and its number.
+type Images = BTreeMap<(ObjectClass, Oid, Oid), Vec<u8>>;
+
+/// The images of the objects whose parts are wanted, as a reader sees them.
+pub(crate) fn images(
+    relations: &'static Relations,
+    reader: &Reader<'_>,
+    mut wanted: impl FnMut(&Part<'_>) -> bool,
+) -> Result<Images> {
+    let mut found: BTreeMap<(ObjectClass, Oid, Oid), Parts> = BTreeMap::new();
+    let heap = heap(relations);
+    let (mut scan, mut batch) = (heap.scan()?, Batch::new());
+    while heap.next_page(&mut scan, reader, &mut batch)? {
+        for (_, row) in batch.rows() {
+            let part = codec::part(row)?;
+            if !wanted(&part) {
+                continue;
+            }
+            let key = (part.class, part.database, part.oid);
+            let image = found.entry(key).or_insert((part.parts, BTreeMap::new()));
+            let known = image.1.insert(part.part, part.bytes.to_vec());
+            if image.0 != part.parts || known.is_some() {
+                return Err(Error::corruption("an object is in the catalog twice")
+                    .detail(format!("Its number is {}.", part.oid.0)));
+            }
+        }
+    }
+    let whole = |(key, (count, parts)): ((ObjectClass, Oid, Oid), Parts)| {
+        if parts.len() != usize::from(count) {
+            return Err(Error::corruption("a part of an object is missing from the catalog")
+                .detail(format!("Its number is {}.", key.2.0)));
+        }
+        Ok((key, parts.into_values().flatten().collect()))
+    };
+    found.into_iter().map(whole).collect()
 }
 
 /// The places of the rows of an object of a database, as a reader sees them.

@@ -524,34 +524,11 @@ impl Around<'_> {
 
     /// May the current user cancel or end that session? Errors: `42501`.
     fn may_signal(&self, op: Op, slot: &kernel::session::SessionShared) -> Result<()> {
-        /// `pg_signal_backend`
-        const SIGNAL_BACKEND: Oid = Oid(4200);
         if self.role == BOOTSTRAP_ROLE {
             return Ok(());
         }
-        let catalog = self.catalog.get()?;
-        let definitions = &catalog.definitions;
-        let owner = Oid(slot.owner());
-        let cancels = op == Op::CancelBackend;
-        // What is nobody's may be as important as what a superuser does.
-        if (owner == Oid::NONE || definitions.is_superuser(owner)) && !definitions.is_superuser(self.role) {
-            let message = match cancels {
-                true => "must be a superuser to cancel superuser query",
-                false => "must be a superuser to terminate superuser process",
-            };
-            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-        }
-        let may = |role| definitions.has_privileges_of(self.role, role);
-        if !may(owner) && !may(SIGNAL_BACKEND) {
-            let message = match cancels {
-                true => "must be a member of the role whose query is being canceled or member of pg_signal_backend",
-                false => {
-                    "must be a member of the role whose process is being terminated or member of pg_signal_backend"
-                }
-            };
-            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-        }
-        Ok(())
+        let definitions = self.catalog.get()?.definitions;
+        definitions.check_signals(self.role, Oid(slot.owner()), op == Op::CancelBackend)
     }
 
     /// May the current user do everything?

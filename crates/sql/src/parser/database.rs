@@ -14,8 +14,8 @@ use base::Result;
 pub enum OptionValue<'a> {
     /// `DEFAULT`
     Default,
-    /// A whole number, as it is written.
-    Number(&'a str),
+    /// A whole number.
+    Number(i32),
     /// A word or a string.
     Text(&'a str),
 }
@@ -182,13 +182,13 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.next()?;
             }
             let number = self.integer()?;
-            OptionValue::Number(self.keep(&if negative { -number } else { number }.to_string()))
+            OptionValue::Number(if negative { -number } else { number })
         } else if self.is(kw!("true"))? || self.is(kw!("false"))? || self.is(kw!("on"))? {
             let tok = self.next()?;
             OptionValue::Text(self.name_of(tok).text)
         } else {
             OptionValue::Text(self.any_name()?.text)
         };
-        Ok(DatabaseOption { name, value, at: at as u32 })
+        Ok(DatabaseOption { name, value, at })
     }
 }

@@ -164,6 +164,9 @@ impl Database {
             shared.set_temporary(session, None);
         }
         self.end_storage(session);
+        if let Some(shared) = &self.shared {
+            shared.set_inside(session, None);
+        }
     }
 
     /// Drops what sessions of an earlier server have made temporarily. In the background, once.

@@ -221,6 +221,9 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let mut key = Vec::with_capacity(text.len() + 96);
         key.extend_from_slice(&self.database.0.to_le_bytes());
+        // Names of three parts have it.
+        key.extend_from_slice(&self.database_name);
+        key.push(0);
         for setting in [SettingId::SearchPath, SettingId::TimeZone] {
             key.extend_from_slice(view.value(setting).text().as_bytes());
             key.push(0);

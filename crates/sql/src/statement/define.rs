@@ -12,7 +12,7 @@
 //! 4. A definition that is written gets a version that nobody else has: transaction and command.
 
 use super::owner::Needs;
-use crate::catalog::codec::{self, ObjectClass};
+use crate::catalog::codec::{self, ObjectClass, Part};
 use crate::catalog::definition::{ColumnDef, RelationKind, Rows, TableDef};
 use crate::catalog::privilege;
 use crate::catalog::schema;
@@ -26,7 +26,9 @@ use allocator_api2::alloc::Allocator;
 use base::settings::quoted_identifier;
 use base::{Error, Result, Xid, sqlstate};
 use std::sync::Arc;
-use storage::heap::{Isolation, Outcome, Reader, Writer};
+use storage::Snapshot;
+use storage::heap::{CommandPairs, Heap, Isolation, Outcome, Reader, Writer};
+use storage::page::Tid;
 use storage::relation::Relations;
 use storage::txn::lock::LockClass;
 use storage::txn::{LockKey, LockMode};
@@ -79,38 +81,61 @@ pub(super) fn write<A: Allocator + Copy>(
     database: Oid,
     changes: &[Change],
 ) -> Result<()> {
-    let transactions = relations.storage().transactions;
-    work.begun = true;
-    transactions.xid()?;
-    let own = transactions.current_xid().unwrap_or(Xid(0));
-    let taken = transactions.snapshot();
-    let snapshot = taken.at_command(own, work.command);
-    let heap = store::heap(relations);
-    let written = (|| {
+    as_command(relations, work, |heap, snapshot, work| {
         for change in changes {
-            let reader = Reader { snapshot: &snapshot, pairs: storage::heap::CommandPairs::pairs(&work.pairs) };
-            for tid in store::places(relations, &reader, database, change.class, change.oid)? {
-                let mut writer = Writer {
-                    snapshot: &snapshot,
-                    isolation: Isolation::ReadCommitted,
-                    pairs: &mut work.pairs,
-                    deadline: None,
-                };
-                if !matches!(heap.delete(&mut writer, tid)?, Outcome::Done { .. }) {
-                    return Err(store::concurrently());
-                }
-            }
+            let reader = Reader { snapshot, pairs: work.pairs.pairs() };
+            let places = store::places(relations, &reader, database, change.class, change.oid)?;
+            delete(heap, snapshot, work, &places)?;
             if let Some(image) = &change.image {
                 let insert = |row: &[u8]| heap.insert(snapshot.command, row).map(drop);
                 codec::rows_of(change.class, database, change.oid, image, insert)?;
             }
         }
         Ok(())
-    })();
+    })
+}
+
+/// Deletes all rows that are wanted, as one command.
+pub(super) fn delete_where<A: Allocator + Copy>(
+    relations: &'static Relations,
+    work: &mut Work<A>,
+    wanted: impl Fn(&Part<'_>) -> bool,
+) -> Result<()> {
+    as_command(relations, work, |heap, snapshot, work| {
+        let reader = Reader { snapshot, pairs: work.pairs.pairs() };
+        let places = store::places_where(relations, &reader, wanted)?;
+        delete(heap, snapshot, work, &places)
+    })
+}
+
+fn delete<A: Allocator + Copy>(heap: &Heap, snapshot: &Snapshot, work: &mut Work<A>, places: &[Tid]) -> Result<()> {
+    for tid in places {
+        let mut writer =
+            Writer { snapshot, isolation: Isolation::ReadCommitted, pairs: &mut work.pairs, deadline: None };
+        if !matches!(heap.delete(&mut writer, *tid)?, Outcome::Done { .. }) {
+            return Err(store::concurrently());
+        }
+    }
+    Ok(())
+}
+
+/// Changes rows of the catalog's heap with a snapshot of now, as one command.
+fn as_command<A: Allocator + Copy>(
+    relations: &'static Relations,
+    work: &mut Work<A>,
+    change: impl FnOnce(&Heap, &Snapshot, &mut Work<A>) -> Result<()>,
+) -> Result<()> {
+    let transactions = relations.storage().transactions;
+    work.begun = true;
+    transactions.xid()?;
+    let own = transactions.current_xid().unwrap_or(Xid(0));
+    let taken = transactions.snapshot();
+    let snapshot = taken.at_command(own, work.command);
+    let changed = change(&store::heap(relations), &snapshot, work);
     transactions.release(taken);
     work.command += 1;
     work.defines = true;
-    written
+    changed
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -118,6 +143,12 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn define(&mut self, env: &Environment<'_>, changes: &[Change]) -> Result<()> {
         let relations = env.stored()?;
         write(relations, &mut self.work, self.database, changes)
+    }
+
+    /// Writes definitions of another database.
+    pub(super) fn define_in(&mut self, env: &Environment<'_>, database: Oid, changes: &[Change]) -> Result<()> {
+        let relations = env.stored()?;
+        write(relations, &mut self.work, database, changes)
     }
 
     /// Writes tables, each with a new version.

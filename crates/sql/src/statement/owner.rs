@@ -13,7 +13,8 @@ use crate::catalog::grant::Ledger;
 use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, Securable, change_owner};
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, SchemaDef};
-use crate::catalog::store::Definitions;
+use crate::catalog::Catalog;
+use crate::catalog::store::{Committed, Definitions};
 use crate::catalog::user_type::UserTypeDef;
 use crate::parser::ast::{Name, RoutineKind};
 use crate::parser::role::{OwnerStatement, RoleName};
@@ -442,6 +443,13 @@ impl<A: Allocator + Copy> Session<A> {
         for routine in definitions.routines().filter(|routine| from.contains(&routine.owner)) {
             self.give_routine(env, routine, to)?;
         }
+        if definitions.databases().any(|database| from.contains(&database.owner)) {
+            self.lock_databases(env)?;
+            let definitions = self.definitions(env, &self.work)?;
+            for database in definitions.databases().filter(|database| from.contains(&database.owner)) {
+                self.hand_over_database(env, &definitions, database, to)?;
+            }
+        }
         for ty in definitions.user_types().filter(|ty| from.contains(&ty.owner)) {
             let given = UserTypeDef { owner: to, version: self.new_version(env)?, ..UserTypeDef::clone(ty) };
             self.define(env, &[Change::user_type(&given)])?;
@@ -449,9 +457,25 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 
-    /// What depends on a role, as `DROP ROLE` tells it: in the order of the objects' numbers.
+    /// What depends on a role, as `DROP ROLE` tells it: in the order of the objects' numbers, and how much in other databases.
     pub(super) fn depends_on(&self, env: &Environment<'_>, role: Oid) -> Result<Vec<String>> {
-        let catalog = self.catalog(env)?;
+        let mut found = dependents(&self.catalog(env)?, role, true);
+        for database in self.definitions(env, &self.work)?.databases().filter(|other| other.oid != self.database) {
+            let Some(committed) = self.committed(env) else { continue };
+            let definitions = Committed { database: database.oid, ..committed }.definitions()?;
+            let count = dependents(&Catalog::new(&env.database.catalogs, definitions, "", ""), role, false).len();
+            match count {
+                0 => {}
+                1 => found.push(format!("1 object in database {}", database.name)),
+                many => found.push(format!("{many} objects in database {}", database.name)),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What depends on a role in a database, in the order of the objects' numbers; with what databases share, if that is asked for.
+fn dependents(catalog: &Catalog<'_>, role: Oid, shared: bool) -> Vec<String> {
         let definitions = &catalog.definitions;
         let mut found: Vec<(Oid, u16, String)> = Vec::new();
         let mut note = |oid: Oid, owner: Oid, what: &str| {
@@ -476,7 +500,7 @@ impl<A: Allocator + Copy> Session<A> {
         for ty in definitions.user_types() {
             note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
         }
-        for database in definitions.databases() {
+        for database in definitions.databases().filter(|_| shared) {
             note(database.oid, database.owner, &format!("database {}", database.name));
         }
         for table in definitions.tables() {
@@ -506,6 +530,5 @@ impl<A: Allocator + Copy> Session<A> {
             found.push((oid, 0, text));
         }
         found.sort();
-        Ok(found.into_iter().map(|(.., text)| text).collect())
-    }
+        found.into_iter().map(|(.., text)| text).collect()
 }

@@ -11,7 +11,7 @@
 
 use super::define::{check_own, missing, shown};
 use super::index::row_shapes;
-use super::owner::Needs;
+use super::owner::{Needs, not_owner};
 use crate::catalog::definition::{IndexDef, RelationKind, Rows, TableDef};
 use crate::catalog::{schema, split};
 use crate::large::{self, Place};
@@ -245,7 +245,16 @@ impl<A: Allocator + Copy> Session<A> {
                         self.must_own_schema(env, oid, name)?;
                         Some(oid)
                     }
-                    false => None,
+                    false => {
+                        let definitions = self.definitions(env, &self.work)?;
+                        if !matches!(*path, [name] if name.text == self.database_name()) {
+                            return Err(Error::unsupported("can only reindex the currently open database"));
+                        }
+                        if !self.owns(env, definitions.own_owner())? {
+                            return Err(not_owner("database", self.database_name()));
+                        }
+                        None
+                    }
                 };
                 let tables: Vec<Oid> = {
                     let own = env.session.map(schema::temporary);

@@ -16,7 +16,7 @@ use base::{Error, Result, sqlstate};
 use storage::txn::{LockKey, LockMode};
 
 /// The object number by which changes of such settings are locked: PostgreSQL's `pg_db_role_setting`.
-const SETTINGS_OID: u32 = 2964;
+pub(super) const SETTINGS_OID: u32 = 2964;
 
 impl<A: Allocator + Copy> Session<A> {
     pub(super) fn store_setting(

@@ -230,7 +230,7 @@ fn drop_found(committed: Committed<'_>, found: &[Oid]) -> Result<()> {
 }
 
 /// All storages of a relation.
-pub(super) fn storages_of(table: &TableDef) -> impl Iterator<Item = RelId> + '_ {
+pub(crate) fn storages_of(table: &TableDef) -> impl Iterator<Item = RelId> + '_ {
     let rows = match table.rows {
         Rows::Stored(rows) => Some(rows),
         Rows::Made(_) | Rows::None => None,
