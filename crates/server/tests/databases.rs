@@ -101,7 +101,9 @@ fn nobody_sees_what_is_in_another_one() {
         let of_one: String = one.query_one("select b from t where a = 1", &[]).unwrap().get(0);
         let of_two: i32 = two.query_one("select b from t where a = 1", &[]).unwrap().get(0);
         assert_eq!((of_one.as_str(), of_two), ("x", 7), "{name}");
-        for sql in ["select * from t", "select told()", "select 'first'::mood", "select nextval('q')", "select * from s.t"] {
+        for sql in
+            ["select * from t", "select told()", "select 'first'::mood", "select nextval('q')", "select * from s.t"]
+        {
             assert!(home.batch_execute(sql).is_err(), "{name}: {sql}");
         }
         assert_eq!(refused(home.batch_execute("select * from one.public.t")).0, "0A000", "{name}");
@@ -109,7 +111,8 @@ fn nobody_sees_what_is_in_another_one() {
         assert_eq!(count(&mut home, "select count(*) from pg_description where description = 'first'"), 0, "{name}");
         assert_eq!(count(&mut home, "select count(*) from pg_database"), 5, "{name}");
         assert_eq!(text(&mut two, "select current_database()"), "two", "{name}");
-        let sessions = "select string_agg(datname, ',' order by datname) from pg_stat_activity where datname is not null";
+        let sessions =
+            "select string_agg(datname, ',' order by datname) from pg_stat_activity where datname is not null";
         assert_eq!(text(&mut home, sessions), "one,postgres,two", "{name}");
 
         // Definitions change in one of them; the other one's go on.
@@ -180,11 +183,19 @@ fn not_everybody_comes_in() {
         assert_eq!((code.as_str(), message.as_str()), ("55000", words), "{name}");
         assert_eq!(refused(come("guest", "closed")).0, "55000", "{name}");
         let (code, message) = refused(come("guest", "private"));
-        assert_eq!((code.as_str(), message.as_str()), ("42501", "permission denied for database \"private\""), "{name}");
+        assert_eq!(
+            (code.as_str(), message.as_str()),
+            ("42501", "permission denied for database \"private\""),
+            "{name}"
+        );
         drop(come("host", "private").unwrap());
         let _first = come("guest", "small").unwrap();
         let (code, message) = refused(come("host", "small"));
-        assert_eq!((code.as_str(), message.as_str()), ("53300", "too many connections for database \"small\""), "{name}");
+        assert_eq!(
+            (code.as_str(), message.as_str()),
+            ("53300", "too many connections for database \"small\""),
+            "{name}"
+        );
         drop(come("postgres", "small").unwrap());
         drop(come("postgres", "template1").unwrap());
 
@@ -216,7 +227,9 @@ fn dropping_one_waits_for_those_who_leave() {
         inside.batch_execute("create temp table mine (a int); begin; insert into t (a) values (100)").unwrap();
         if name == "thread/fiber, moving: false" {
             // Five seconds each.
-            for sql in ["drop database busy", "alter database busy rename to quiet", "create database copy template busy"] {
+            for sql in
+                ["drop database busy", "alter database busy rename to quiet", "create database copy template busy"]
+            {
                 assert_eq!(refused(home.batch_execute(sql)).0, "55006", "{name}: {sql}");
             }
         }
@@ -298,12 +311,14 @@ fn a_template_is_copied_as_far_as_it_is_the_systems() {
                 .unwrap();
             assert_eq!((row.get::<_, Option<&str>>(0), row.get::<_, bool>(1)), (comment, rights), "{name}");
             client.batch_execute("create table t (a int)").unwrap();
-            let reads: bool = client.query_one("select has_table_privilege('reader', 't', 'select')", &[]).unwrap().get(0);
+            let reads: bool =
+                client.query_one("select has_table_privilege('reader', 't', 'select')", &[]).unwrap().get(0);
             assert_eq!(reads, rights, "{name}");
         }
         // What has been said of the copy is not the template's.
         enter(server, "copy").batch_execute("drop schema public cascade").unwrap();
-        let comment = text(&mut enter(server, "template1"), "select obj_description('public'::regnamespace, 'pg_namespace')");
+        let comment =
+            text(&mut enter(server, "template1"), "select obj_description('public'::regnamespace, 'pg_namespace')");
         assert_eq!(comment, "as in the template", "{name}");
         let mut again = enter(server, "template1");
         again.batch_execute("create table added (a int)").unwrap();
@@ -399,7 +414,8 @@ fn a_crash_leaves_one_or_none() {
 #[test]
 fn what_runs_on_its_own_goes_through_all() {
     for model in MODELS {
-        let more = ["--autovacuum-naptime=1s", "--autovacuum-vacuum-threshold=10", "--autovacuum-vacuum-scale-factor=0"];
+        let more =
+            ["--autovacuum-naptime=1s", "--autovacuum-vacuum-threshold=10", "--autovacuum-vacuum-scale-factor=0"];
         let server = Server::start_with(model, false, &more);
         let name = model.name();
         enter(&server, "postgres").batch_execute("create database other").unwrap();

@@ -303,11 +303,9 @@ impl Activity {
     fn total(&self, database: u32) -> &'static Total {
         let find = || {
             // Who finds a place taken meanwhile may find it taken for the same database.
-            self.totals[1..].iter().find(|total| {
-                match total.database.compare_exchange(0, database, Relaxed, Relaxed) {
-                    Ok(_) => true,
-                    Err(known) => known == database,
-                }
+            self.totals[1..].iter().find(|total| match total.database.compare_exchange(0, database, Relaxed, Relaxed) {
+                Ok(_) => true,
+                Err(known) => known == database,
             })
         };
         if database == 0 { &self.totals[0] } else { find().unwrap_or(&self.totals[0]) }

@@ -14,12 +14,12 @@
 //! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 //! 3. The kind says whether an object is a database's, or one that all of them share ([`ObjectClass::is_shared`]).
 
+use super::database::{DatabaseDef, POSTGRES};
 use super::default_acl::{DefaultAcl, Made};
 use super::definition::{
     Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, Deferral, ForeignKey, Identity, IndexColumn, IndexDef,
     OnCommit, Persistence, PiecesDef, Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
 };
-use super::database::{DatabaseDef, POSTGRES};
 use super::privilege::{AclItem, ObjectAcl, Securable};
 use super::role::{self, Membership, RoleDef};
 use super::role_settings::StoredSettings;
@@ -1213,7 +1213,10 @@ mod tests {
         ] {
             let row = old(class, oid);
             let part = part(&row).unwrap();
-            assert_eq!((part.class, part.database, part.oid, part.bytes), (expected.0, expected.1, Oid(oid), &b"x"[..]));
+            assert_eq!(
+                (part.class, part.database, part.oid, part.bytes),
+                (expected.0, expected.1, Oid(oid), &b"x"[..])
+            );
         }
         // What is shared is of no database, and nothing else is.
         let shared = |class: u8, database: u8| part(&[2, class, database, 0, 0, 0, 9, 0, 0, 0, 0, 0, 1, 0]).is_ok();

@@ -166,9 +166,10 @@ impl CatalogShared {
         let mut old = Vec::with_capacity(KNOWN_MAX + 1);
         let mut all = self.known.lock();
         // There is one version for all databases.
-        while let Some(at) = all.iter().position(|other| {
-            other.version < known.version || other.definitions.home == known.definitions.home
-        }) {
+        while let Some(at) = all
+            .iter()
+            .position(|other| other.version < known.version || other.definitions.home == known.definitions.home)
+        {
             old.push(all.remove(at));
         }
         if all.len() >= KNOWN_MAX {

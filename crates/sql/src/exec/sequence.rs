@@ -196,7 +196,7 @@ impl Around<'_> {
         let def = match (own, committed) {
             (Some(own), _) if is_own(&own) => own,
             (_, Some(committed)) => committed,
-            (Some(own), None) if self.shared.is_none() => own,
+            (Some(own), None) if self.committed.is_none() => own,
             _ => match catalog.table_by_oid(oid)? {
                 Some(other) if other.kind != RelationKind::Sequence => other,
                 _ => return Err(missing()),

@@ -56,10 +56,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             "trigger" | "constraint" => self.create_trigger(false),
             "type" => self.create_type(),
             "database" => self.create_database(),
-            "domain" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
-            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted"
-            | "procedural" | "default" => {
+            "domain" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted" | "procedural"
+            | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -670,9 +670,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             "owned" => return self.drop_owned(),
             "type" => return self.drop_type(),
             "database" => return self.drop_database(),
-            "domain" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
-            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
+            "domain" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }

@@ -6,8 +6,8 @@
 use super::define::{Change, missing, shown};
 use super::owner::{Needs, not_owner};
 use crate::catalog::codec::{ObjectClass, comment_image};
-use crate::catalog::definition::{Comment, RelationKind, TableDef};
 use crate::catalog::database::no_database;
+use crate::catalog::definition::{Comment, RelationKind, TableDef};
 use crate::catalog::split;
 use crate::parser::ast::{CommentOn, ObjectKind, Path};
 use crate::session::{Environment, Output, Session, Tag};

@@ -556,7 +556,8 @@ fn locale(wanted: &Wanted<'_>, template: &DatabaseDef) -> Result<(String, String
     }
     if template.oid != TEMPLATE0 {
         let differs = |what: &str, (new, old): (&str, &str), hint: &str| {
-            let message = format!("new {what} ({new}) is incompatible with the {what} of the template database ({old})");
+            let message =
+                format!("new {what} ({new}) is incompatible with the {what} of the template database ({old})");
             Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
                 .hint(format!("Use the same {hint} as in the template database, or use template0 as template."))
         };
@@ -574,10 +575,9 @@ fn locale(wanted: &Wanted<'_>, template: &DatabaseDef) -> Result<(String, String
 fn check_tablespace(name: &str) -> Result<()> {
     match name {
         "pg_default" => Ok(()),
-        "pg_global" => Err(Error::statement(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            "pg_global cannot be used as default tablespace",
-        )),
+        "pg_global" => {
+            Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, "pg_global cannot be used as default tablespace"))
+        }
         _ => Err(Error::statement(sqlstate::UNDEFINED_OBJECT, format!("tablespace \"{name}\" does not exist"))),
     }
 }

@@ -180,7 +180,8 @@ impl<A: Allocator + Copy> Session<A> {
         }
         for (at, item) in create.columns.iter().enumerate() {
             if let Some(class) = item.class {
-                index.columns[at].pattern = check_class(class, index.column_type(&table, at).oid, self.database_name())?;
+                index.columns[at].pattern =
+                    check_class(class, index.column_type(&table, at).oid, self.database_name())?;
             }
         }
         index.nulls_distinct = !create.nulls_equal;

@@ -6,6 +6,7 @@
 
 use super::constraint::Draft;
 use super::define::Change;
+use crate::catalog::Catalog;
 use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image};
 use crate::catalog::default_acl::Made;
 use crate::catalog::definition::TableDef;
@@ -13,7 +14,6 @@ use crate::catalog::grant::Ledger;
 use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, Securable, change_owner};
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, SchemaDef};
-use crate::catalog::Catalog;
 use crate::catalog::store::{Committed, Definitions};
 use crate::catalog::user_type::UserTypeDef;
 use crate::parser::ast::{Name, RoutineKind};
@@ -476,59 +476,59 @@ impl<A: Allocator + Copy> Session<A> {
 
 /// What depends on a role in a database, in the order of the objects' numbers; with what databases share, if that is asked for.
 fn dependents(catalog: &Catalog<'_>, role: Oid, shared: bool) -> Vec<String> {
-        let definitions = &catalog.definitions;
-        let mut found: Vec<(Oid, u16, String)> = Vec::new();
-        let mut note = |oid: Oid, owner: Oid, what: &str| {
-            if owner == role {
-                found.push((oid, 0, format!("owner of {what}")));
-            } else if let Some(acl) = definitions.acl(oid) {
-                let items = acl.items.iter().flatten();
-                if items.clone().any(|item| item.grantee == role || item.grantor == role) {
-                    found.push((oid, 0, format!("privileges for {what}")));
-                }
+    let definitions = &catalog.definitions;
+    let mut found: Vec<(Oid, u16, String)> = Vec::new();
+    let mut note = |oid: Oid, owner: Oid, what: &str| {
+        if owner == role {
+            found.push((oid, 0, format!("owner of {what}")));
+        } else if let Some(acl) = definitions.acl(oid) {
+            let items = acl.items.iter().flatten();
+            if items.clone().any(|item| item.grantee == role || item.grantor == role) {
+                found.push((oid, 0, format!("privileges for {what}")));
             }
+        }
+    };
+    for table in definitions.tables() {
+        note(table.oid, table.owner, &format!("{} {}", table.word(), catalog.shown_name(table)));
+    }
+    for (oid, name) in catalog.schemas() {
+        note(oid, definitions.schema_owner(oid), &format!("schema {name}"));
+    }
+    for routine in definitions.routines() {
+        note(routine.oid, routine.owner, &format!("function {}", routine.shown()));
+    }
+    for ty in definitions.user_types() {
+        note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
+    }
+    for database in definitions.databases().filter(|_| shared) {
+        note(database.oid, database.owner, &format!("database {}", database.name));
+    }
+    for table in definitions.tables() {
+        for (column, items) in definitions.acl(table.oid).map_or(&[][..], |acl| &acl.columns) {
+            let is_named = items.iter().any(|item| item.grantee == role || item.grantor == role);
+            if let Some(def) = table.columns.get(usize::from(*column)).filter(|_| is_named && table.owner != role) {
+                let what =
+                    format!("privileges for column {} of {} {}", def.name, table.word(), catalog.shown_name(table));
+                found.push((table.oid, column + 1, what));
+            }
+        }
+    }
+    for (oid, known) in definitions.default_acls().filter(|(_, known)| known.mentions(role)) {
+        let what = match known.made {
+            Made::Relations => "relations",
+            Made::Sequences => "sequences",
+            Made::Routines => "functions",
+            Made::Schemas => "schemas",
         };
-        for table in definitions.tables() {
-            note(table.oid, table.owner, &format!("{} {}", table.word(), catalog.shown_name(table)));
-        }
-        for (oid, name) in catalog.schemas() {
-            note(oid, definitions.schema_owner(oid), &format!("schema {name}"));
-        }
-        for routine in definitions.routines() {
-            note(routine.oid, routine.owner, &format!("function {}", routine.shown()));
-        }
-        for ty in definitions.user_types() {
-            note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
-        }
-        for database in definitions.databases().filter(|_| shared) {
-            note(database.oid, database.owner, &format!("database {}", database.name));
-        }
-        for table in definitions.tables() {
-            for (column, items) in definitions.acl(table.oid).map_or(&[][..], |acl| &acl.columns) {
-                let is_named = items.iter().any(|item| item.grantee == role || item.grantor == role);
-                if let Some(def) = table.columns.get(usize::from(*column)).filter(|_| is_named && table.owner != role) {
-                    let what =
-                        format!("privileges for column {} of {} {}", def.name, table.word(), catalog.shown_name(table));
-                    found.push((table.oid, column + 1, what));
-                }
-            }
-        }
-        for (oid, known) in definitions.default_acls().filter(|(_, known)| known.mentions(role)) {
-            let what = match known.made {
-                Made::Relations => "relations",
-                Made::Sequences => "sequences",
-                Made::Routines => "functions",
-                Made::Schemas => "schemas",
-            };
-            let whose = definitions.role_name(known.role);
-            let place = match catalog.schema_name(known.schema) {
-                Some(schema) => format!(" in schema {schema}"),
-                None => String::new(),
-            };
-            let is = if known.role == role { "owner of" } else { "privileges for" };
-            let text = format!("{is} default privileges on new {what} belonging to role {whose}{place}");
-            found.push((oid, 0, text));
-        }
-        found.sort();
-        found.into_iter().map(|(.., text)| text).collect()
+        let whose = definitions.role_name(known.role);
+        let place = match catalog.schema_name(known.schema) {
+            Some(schema) => format!(" in schema {schema}"),
+            None => String::new(),
+        };
+        let is = if known.role == role { "owner of" } else { "privileges for" };
+        let text = format!("{is} default privileges on new {what} belonging to role {whose}{place}");
+        found.push((oid, 0, text));
+    }
+    found.sort();
+    found.into_iter().map(|(.., text)| text).collect()
 }
