@@ -351,7 +351,10 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
             | Utility::Show(_) => Err(Error::unsupported("this statement is not supported in a procedure")),
             _ => {
                 let mut told = super::run::Told(self.notices);
-                self.session.utility(self.env, text, utility, &mut told).map(drop)
+                let around = std::mem::replace(&mut self.session.in_body, true);
+                let done = self.session.utility(self.env, text, utility, &mut told).map(drop);
+                self.session.in_body = around;
+                done
             }
         }
     }

@@ -266,6 +266,8 @@ pub struct Session<A: Allocator + Copy> {
     pub(crate) allowed: access::Allowed<A>,
     /// It executes a statement of the server's own, for which nobody needs privileges.
     pub(crate) trusted: bool,
+    /// It carries out a statement of a body: what has to be alone in its transaction is refused.
+    pub(crate) in_body: bool,
     pub(crate) settings: Settings<A>,
     pub(crate) transaction: Transaction,
     pub(crate) work: Work<A>,
@@ -323,6 +325,7 @@ impl<A: Allocator + Copy> Session<A> {
             identity: identity::Identity::new(user, memory)?,
             allowed: access::Allowed::new(memory),
             trusted: false,
+            in_body: false,
             settings: Settings::new(memory),
             transaction: Transaction::default(),
             work: Work::new(memory),

@@ -471,10 +471,6 @@ fn read_options<'a, O: Output>(options: &[DatabaseOption<'a>], new: bool, out: &
             name => return Err(Error::unsupported(format!("the option {name} of a database is not supported"))),
         }
     }
-    if wanted.locale.is_some() && (wanted.collate.is_some() || wanted.ctype.is_some()) {
-        return Err(Error::statement(sqlstate::SYNTAX_ERROR, "conflicting or redundant options")
-            .detail("LOCALE cannot be specified together with LC_COLLATE or LC_CTYPE."));
-    }
     Ok(wanted)
 }
 
@@ -545,10 +541,12 @@ fn other_locale(what: &str) -> Error {
 /// `LC_COLLATE` and `LC_CTYPE` of a new database. Errors: `0A000`, `22023`.
 fn locale(wanted: &Wanted<'_>, template: &DatabaseDef) -> Result<(String, String)> {
     let is_utf8 = |name: &str| name.eq_ignore_ascii_case("C.UTF-8") || name.eq_ignore_ascii_case("C.utf8");
-    let collate = wanted.locale.or(wanted.collate).unwrap_or(&template.collate);
-    let ctype = wanted.locale.or(wanted.ctype).unwrap_or(&template.ctype);
+    let collate = wanted.collate.or(wanted.locale).unwrap_or(&template.collate);
+    let ctype = wanted.ctype.or(wanted.locale).unwrap_or(&template.ctype);
+    // As the C library calls it.
+    let collate = if collate == "POSIX" { COLLATE } else { collate };
     // All of them order by code points.
-    if !matches!(collate, "C" | "POSIX") && !is_utf8(collate) {
+    if collate != COLLATE && !is_utf8(collate) {
         return Err(other_locale("databases of other collations"));
     }
     if !is_utf8(ctype) {

@@ -195,6 +195,10 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("{words} cannot run inside a transaction block");
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
+        if self.in_body {
+            let message = format!("{words} cannot be executed from a function");
+            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
         Ok(())
     }
 
