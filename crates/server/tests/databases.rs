@@ -379,7 +379,7 @@ fn a_crash_leaves_one_or_none() {
             drop(inside);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    let _ = home.batch_execute("drop database going; ");
+                    let _ = home.batch_execute("drop database going");
                     let _ = home.batch_execute("create database coming");
                 });
                 std::thread::sleep(Duration::from_millis(round * 2));
@@ -390,7 +390,7 @@ fn a_crash_leaves_one_or_none() {
             let mut home = enter(&server, "postgres");
             let names = text(
                 &mut home,
-                "select string_agg(datname, ',' order by datname) from pg_database where datname in ('going', 'coming')",
+                "select coalesce(string_agg(datname, ','), '') from pg_database where datname in ('going', 'coming')",
             );
             match names.as_str() {
                 "going" => {
