@@ -340,9 +340,7 @@ fn files(server: &Server) -> BTreeSet<String> {
         }
     }
     let mut found = BTreeSet::new();
-    below(server.data(), &mut found);
-    // Not those of the log, which come and go.
-    found.retain(|path| !path.contains("wal"));
+    below(&server.data().join("base"), &mut found);
     found
 }
 
