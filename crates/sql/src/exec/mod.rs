@@ -15,7 +15,7 @@
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
 //! | `spill`, `merge`, `kept` | what does not fit in memory: rows in files, sorted and merged, read again |
-//! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
+//! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], `merge_join`, [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`trigger`] | triggers of the tables that are changed |
@@ -45,6 +45,7 @@ mod kept;
 pub mod lock;
 pub(crate) mod lookup;
 mod merge;
+mod merge_join;
 pub mod modify;
 mod objects;
 mod packed;
@@ -150,6 +151,8 @@ enum State {
     Loop { matched: bool },
     /// A hash join.
     Hash(Box<hash_join::HashState>),
+    /// A merge join.
+    Merge(Box<merge_join::MergeState>),
     /// Rows of a common table.
     Common(Box<recursive::CommonState>),
     /// A recursion.
@@ -329,6 +332,7 @@ impl<'e> Exec<'e> {
             NodeKind::Project => self.project(node),
             NodeKind::NestedLoop => self.nested_loop(node),
             NodeKind::HashJoin => self.hash_join(node),
+            NodeKind::MergeJoin => self.merge_join(node),
             NodeKind::Sort => self.sort(node),
             NodeKind::Limit => self.limit(node),
             NodeKind::Aggregate => self.aggregate(node),
@@ -377,7 +381,7 @@ impl<'e> Exec<'e> {
                     self.rewind(At(child))?;
                 }
             }
-            NodeKind::NestedLoop | NodeKind::HashJoin => {
+            NodeKind::NestedLoop | NodeKind::HashJoin | NodeKind::MergeJoin => {
                 self.rewind(At(bytes.word(node.0 + 12)))?;
                 self.rewind(At(bytes.word(node.0 + 16)))?;
             }

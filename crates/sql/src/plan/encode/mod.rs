@@ -196,6 +196,7 @@ impl Encoder<'_> {
             tables: self.plan.list(&tables).0,
             accesses: self.plan.list(&accesses).0,
             stack: 0,
+            planning: self.tree.planning.number,
         };
         header.length = self.plan.at().0;
         for (index, word) in header.to_words().into_iter().enumerate() {
