@@ -135,7 +135,7 @@ impl Exec<'_> {
                     state.step = Step::Compare;
                 }
                 Step::Compare => {
-                    if self.compared(record, state)? {
+                    if self.merge_rows(record, state)? {
                         return Ok(true);
                     }
                 }
@@ -174,7 +174,7 @@ impl Exec<'_> {
     }
 
     /// Compares the rows at hand, of which there may be none; true if one of them is given without a partner.
-    fn compared(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<bool> {
+    fn merge_rows(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<bool> {
         let join = record.join;
         let order = match (state.outer.there, state.inner.there) {
             (false, false) => None,

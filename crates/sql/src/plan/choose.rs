@@ -586,7 +586,7 @@ impl Planner<'_> {
         let conditions: Vec<&Expr> = filter.iter().collect();
         let access = self.cheapest(relation, table, &conditions, pending);
         match access.is_none().then(|| self.whole_index(relation, table, &filter)).flatten() {
-            Some(index) => path::whole(self.bound, (relation, alias), table, filter, (index, false)),
+            Some(index) => path::whole_scan(self.bound, (relation, alias), table, filter, (index, false)),
             None => scan(self.bound, (relation, alias), table, filter, access),
         }
     }

@@ -362,7 +362,7 @@ pub(super) fn has_all_that_is_read(bound: &Bound, table: &TableDef, index: &Inde
 }
 
 /// A scan of all rows of a table by an index, perhaps from its end.
-pub(super) fn whole(
+pub(super) fn whole_scan(
     bound: &Bound,
     (relation, alias): (RelationId, String),
     table: &Arc<TableDef>,
@@ -419,7 +419,7 @@ pub(super) fn ordered(bound: &Bound, node: &mut Node, keys: &[Order], whole: boo
             let found = order_index(bound, (*relation, table), filter, keys);
             let Some(found) = found else { return false };
             let (alias, filter) = (std::mem::take(alias), std::mem::take(filter));
-            *node = whole(bound, (*relation, alias), &table.clone(), filter, found);
+            *node = whole_scan(bound, (*relation, alias), &table.clone(), filter, found);
             true
         }
         _ => false,

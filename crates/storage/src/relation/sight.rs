@@ -67,8 +67,8 @@ impl Sight {
 
 impl Relations {
     /// Makes room for what is known of a page. No latch is held.
-    pub(crate) fn make_sight(&self, row: &Row, block: u32) {
-        self.space.make(&row.seen, &row.latch, block);
+    pub(crate) fn make_sight(&self, row: &'static Row, block: u32) {
+        self.space.make_chunk(&row.seen, &row.latch, block);
     }
 
     /// Notes that a page is all visible. It is latched, and says so.

@@ -182,7 +182,7 @@ impl SpaceMap {
     }
 
     /// Makes the chunk that tells of a block, if there is none. `latch` is the relation's.
-    pub(super) fn make(&self, root: &AtomicU64, latch: &'static Latch, block: u32) {
+    pub(super) fn make_chunk(&self, root: &AtomicU64, latch: &'static Latch, block: u32) {
         if self.chunk_of(root, block).is_none() {
             let _latch = latch.lock(Mode::Exclusive, Event::RelationLatch);
             // Rule 1.
