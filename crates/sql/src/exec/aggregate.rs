@@ -423,12 +423,11 @@ impl Exec<'_> {
         let mut late = false;
         if let Some(seen) = &mut state.seen {
             let key = self.stack[start..].to_vec();
-            let is_null = key.first().is_some_and(|value| value.is_null());
-            let is_known = is_null
-                || match groups.full {
-                    true => self.find(seen, &key, &plan.kinds).is_some(),
-                    false => !self.find_or_add(seen, &key, &plan.kinds, record.buffer)?.1,
-                };
+            // Nulls too: those that do not count them pass them over.
+            let is_known = match groups.full {
+                true => self.find(seen, &key, &plan.kinds).is_some(),
+                false => !self.find_or_add(seen, &key, &plan.kinds, record.buffer)?.1,
+            };
             if is_known {
                 self.stack.truncate(start);
                 self.memory.scratch.truncate(scratch);
