@@ -431,6 +431,12 @@ impl Around<'_> {
                     return text(&pretty_size(number.truncate(0)?.to_integer("bigint")?));
                 }
             },
+            // What was counted is read anew each time.
+            Op::ForgetCounts => Datum::Bytes(&[]),
+            counted if super::counts::is_count(counted) => {
+                let asked = args.first().filter(|_| op != Op::ResetCounts);
+                self.counts(op, asked.map(|oid| Oid(oid.int() as u32)))?
+            }
             // There are no extended statistics.
             Op::StatisticsColumns => Datum::Null,
             Op::TriggerDefinition => {
@@ -555,7 +561,7 @@ impl Around<'_> {
     }
 
     /// May the current user do everything?
-    fn is_superuser(&self) -> Result<bool> {
+    pub(super) fn is_superuser(&self) -> Result<bool> {
         Ok(self.role == BOOTSTRAP_ROLE || self.catalog.get()?.definitions.is_superuser(self.role))
     }
 
