@@ -229,14 +229,43 @@ pub enum ExprKind<'a> {
     Array(&'a [Expr<'a>]),
     /// `ROW(a, b)`, `(a, b)`
     Row(&'a [Expr<'a>]),
-    /// `a[b]`; the index counts from one.
-    Subscript(&'a Expr<'a>, &'a Expr<'a>),
+    /// `a[b]`, `a[b][c:d]`
+    Subscript(&'a Expr<'a>, &'a [Subscript<'a>]),
     /// `(a).b`
     Field(&'a Expr<'a>, Name<'a>),
     /// `a COLLATE b`
     Collate(&'a Expr<'a>, Path<'a>),
     /// `DEFAULT`, in `VALUES` and `SET` only.
     Default,
+}
+
+/// What stands in a pair of brackets behind an array.
+#[derive(Clone, Copy, Debug)]
+pub enum Subscript<'a> {
+    /// `[a]`
+    Index(Expr<'a>),
+    /// `[a:b]`, `[a:]`, `[:b]`, `[:]`
+    Slice(Option<Expr<'a>>, Option<Expr<'a>>),
+}
+
+impl<'a> Subscript<'a> {
+    /// The expressions in the brackets.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr<'a>> {
+        let (first, second) = match self {
+            Subscript::Index(index) => (Some(index), None),
+            Subscript::Slice(lower, upper) => (lower.as_ref(), upper.as_ref()),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+/// A column that is given a value, or a part of one: `a`, `a[1]`
+#[derive(Clone, Copy, Debug)]
+pub struct Assigned<'a> {
+    /// The column.
+    pub name: Name<'a>,
+    /// The part; empty for the whole.
+    pub subscripts: &'a [Subscript<'a>],
 }
 
 /// An operator as it was written.
@@ -571,6 +600,15 @@ pub enum TableRef<'a> {
         /// Its alias.
         alias: Option<Alias<'a>>,
     },
+    /// The rows of several functions side by side.
+    Functions {
+        /// The calls.
+        calls: &'a [Expr<'a>],
+        /// `WITH ORDINALITY`
+        ordinality: bool,
+        /// The alias.
+        alias: Option<Alias<'a>>,
+    },
     /// A join.
     Join(&'a Join<'a>),
 }
@@ -679,7 +717,7 @@ pub struct Insert<'a> {
     /// Its alias.
     pub alias: Option<Name<'a>>,
     /// The columns that values are given for; all, in order, if empty.
-    pub columns: &'a [Name<'a>],
+    pub columns: &'a [Assigned<'a>],
     /// `OVERRIDING`
     pub overriding: Option<Overriding>,
     /// The rows; none for `DEFAULT VALUES`.
@@ -722,7 +760,7 @@ pub struct Conflict<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Assignment<'a> {
     /// The columns; one unless in parentheses.
-    pub columns: &'a [Name<'a>],
+    pub columns: &'a [Assigned<'a>],
     /// True when the columns stand in parentheses.
     pub multiple: bool,
     /// The value.

@@ -24,6 +24,10 @@ const fn ops() -> [Option<Op>; OPS_MAX] {
     ops[Op::NameByte as usize] = Some(Op::NameByte);
     ops[Op::MakeRecord as usize] = Some(Op::MakeRecord);
     ops[Op::JoinRecords as usize] = Some(Op::JoinRecords);
+    ops[Op::ArrayElement as usize] = Some(Op::ArrayElement);
+    ops[Op::ArraySlice as usize] = Some(Op::ArraySlice);
+    ops[Op::ArrayWithElement as usize] = Some(Op::ArrayWithElement);
+    ops[Op::ArrayWithSlice as usize] = Some(Op::ArrayWithSlice);
     while row < function::TABLE.len() {
         let op = function::TABLE[row].op;
         ops[op as usize] = Some(op);

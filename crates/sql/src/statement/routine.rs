@@ -9,7 +9,8 @@
 use super::define::Change;
 use super::owner::not_owner;
 use crate::catalog::codec::{ObjectClass, routine_image};
-use crate::catalog::privilege::Guard;
+use crate::catalog::language::Language;
+use crate::catalog::privilege::{self, Guard};
 use crate::catalog::routine::{ParameterDef, RoutineDef};
 use crate::parser::ast::{CreateRoutine, DoBlock, Returns, RoutineBody, RoutineKind};
 use crate::plan::blob::Constant;
@@ -87,6 +88,7 @@ impl<A: Allocator + Copy> Session<A> {
             RoutineBody::Atomic(text) => (SQL, text.to_owned()),
         };
         let (schema, name) = self.creation_place(env, create.path)?;
+        self.check_language(env, language)?;
         let name = name.to_owned();
         let parameters = self.parameters(env, create)?;
         let (result, set, rows_of) = self.result(env, create, &parameters)?;
@@ -155,6 +157,16 @@ impl<A: Allocator + Copy> Session<A> {
             session.check_body(env, &routine)
         })?;
         Ok(Some(Tag::Words(if is_function { "CREATE FUNCTION" } else { "CREATE PROCEDURE" })))
+    }
+
+    /// May the current user write in a language? Errors: `42501`.
+    fn check_language(&self, env: &Environment<'_>, name: &'static str) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        let Some(language) = Language::named(name) else { return Ok(()) };
+        match definitions.rights(self.role(), definitions.language_guard(language), privilege::USAGE) {
+            0 => Err(super::owner::denied("language", name)),
+            _ => Ok(()),
+        }
     }
 
     /// The type of the result, and whether it is a set of them.
@@ -468,7 +480,8 @@ impl<A: Allocator + Copy> Session<A> {
         nesting: Nesting,
         notices: Notices<'_>,
     ) -> Result<()> {
-        language(block.language.or(Some(LANGUAGE)), false)?;
+        let language = language(block.language.or(Some(LANGUAGE)), false)?;
+        self.check_language(env, language)?;
         let readied = self.ready(env, block.body, ("", Gives::Procedure, false), Vec::new(), None)?;
         Interpreter::new(self, env, notices, &readied, "inline_code_block", nesting).run()
     }
