@@ -539,9 +539,6 @@ impl Binder<'_> {
         if before.is_empty() && last.text == GROUPING && call.over.is_none() {
             return Ok((self.grouping_test(call, scope, clause, at)?, false));
         }
-        if call.variadic {
-            return Err(self.unsupported("VARIADIC", at));
-        }
         const ARGUMENTS_MAX: usize = 100;
         if call.arguments.len() > ARGUMENTS_MAX {
             let message = format!("cannot pass more than {ARGUMENTS_MAX} arguments to a function");
@@ -566,6 +563,12 @@ impl Binder<'_> {
         arguments.retain(|argument| !super::fields::is_no_argument(argument));
         if let Some(found) = self.routine_called(call, &arguments, at)? {
             return self.routine_call(call, found, arguments, clause, at);
+        }
+        if call.variadic {
+            if call.over.is_some() || is_aggregate {
+                return Err(self.unsupported("VARIADIC in a call of an aggregate", at));
+            }
+            return Ok((self.spread_call(last.text, arguments, at)?, false));
         }
         if last.text == "overlaps" {
             self.span_ends(&mut arguments, at)?;

@@ -22,7 +22,7 @@ use crate::procedure::run::{Interpreter, Nesting, Notices, Returned};
 use crate::procedure::tree::{Gives, Kind, TypeText, Variable as Declared};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::cast::{Context, can_coerce};
-use crate::types::{Oid, Type, table, typmod};
+use crate::types::{Oid, Type, resolve, table, typmod};
 use allocator_api2::alloc::Allocator;
 use base::settings::SettingId;
 use base::{Error, Result, sqlstate};
@@ -119,6 +119,7 @@ impl<A: Allocator + Copy> Session<A> {
             body,
             definer: said.definer.unwrap_or(false),
             settings: Vec::new(),
+            variadic: create.parameters.iter().any(|parameter| parameter.variadic),
         };
         for change in said.settings {
             self.change_values(env, &mut routine.settings, change)?;
@@ -230,8 +231,9 @@ impl<A: Allocator + Copy> Session<A> {
         drop(catalog);
         self.hold_type(env, ty)?;
         let is_pseudo = table::by_oid(ty.oid).is_some_and(|row| row.category == b'P');
-        let is_known = ty.oid == Oid::VOID || ty.oid == Oid::TRIGGER || (ty.oid == Oid::RECORD && of_outputs.is_some());
-        if is_pseudo && (!is_known || (set && ty.oid != Oid::RECORD)) {
+        self.check_told(ty.oid, parameters)?;
+        let is_known = resolve::is_polymorphic(ty.oid) || ty.oid == Oid::VOID || ty.oid == Oid::TRIGGER || (ty.oid == Oid::RECORD && of_outputs.is_some());
+        if is_pseudo && (!is_known || (set && ty.oid != Oid::RECORD && !resolve::is_polymorphic(ty.oid))) {
             let shown = typmod::format_type(ty);
             return Err(Error::unsupported(format!("functions that return {shown} are not supported"))
                 .hint("Use OUT parameters, or RETURNS TABLE."));
@@ -245,11 +247,41 @@ impl<A: Allocator + Copy> Session<A> {
         Ok((ty.oid, set, None))
     }
 
+    /// Refuses a result whose type no argument tells.
+    fn check_told(&self, result: Oid, parameters: &[ParameterDef]) -> Result<()> {
+        if !resolve::is_polymorphic(result) {
+            return Ok(());
+        }
+        let compatible = resolve::is_any_compatible(result);
+        let tells = |known: &ParameterDef| {
+            known.is_input()
+                && resolve::is_polymorphic(known.ty.oid)
+                && resolve::is_any_compatible(known.ty.oid) == compatible
+        };
+        if parameters.iter().any(tells) {
+            return Ok(());
+        }
+        let shown = typmod::format_type(Type::plain(result));
+        let which = match compatible {
+            true => {
+                "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"
+            }
+            false => "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange",
+        };
+        Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, "cannot determine result data type")
+            .detail(format!("A result of type {shown} requires at least one input of type {which}.")))
+    }
+
     /// Reads a body, and finds out whether the statements of one in SQL are statements, with the result that is wanted.
     fn check_body(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
         // Who loads a dump makes functions before the tables that they read.
         if !self.view(env).bool(SettingId::CheckFunctionBodies) {
             return Ok(());
+        }
+        if routine.is_polymorphic() {
+            // Only calls tell the types: as in PostgreSQL, any one will do for what is looked at here.
+            let types: Vec<Oid> = routine.types().into_iter().map(some_type).collect();
+            return self.readied_for(env, &routine.with_types(&types), types).map(drop);
         }
         let readied = self.readied(env, routine)?;
         if !readied.body.is_sql {
@@ -313,10 +345,16 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::TOO_MANY_ARGUMENTS, message));
         }
         let mut parameters: Vec<ParameterDef> = Vec::with_capacity(create.parameters.len());
+        let mut has_variadic = false;
         for parameter in create.parameters {
             let ty = self.catalog(env)?.type_of(&parameter.ty)?;
             self.hold_type(env, ty)?;
-            if table::by_oid(ty.oid).is_some_and(|row| row.category == b'P') {
+            let is_polymorphic = resolve::is_polymorphic(ty.oid);
+            if !is_function && (is_polymorphic || parameter.variadic) {
+                let what = if parameter.variadic { "VARIADIC parameters" } else { "polymorphic parameters" };
+                return Err(Error::unsupported(format!("{what} of procedures are not supported")));
+            }
+            if !is_polymorphic && table::by_oid(ty.oid).is_some_and(|row| row.category == b'P') {
                 let shown = typmod::format_type(ty);
                 return Err(Error::unsupported(format!("parameters of type {shown} are not supported")));
             }
@@ -326,6 +364,14 @@ impl<A: Allocator + Copy> Session<A> {
             if !name.is_empty() && parameters.iter().any(|known| known.name == name && !apart(known)) {
                 return invalid(format!("parameter name \"{name}\" used more than once"));
             }
+            let is_array = table::by_oid(ty.oid).is_some_and(|row| row.is_array());
+            if parameter.variadic && !is_array && !matches!(ty.oid, Oid::ANYARRAY | Oid::ANYCOMPATIBLEARRAY) {
+                return invalid("VARIADIC parameter must be an array");
+            }
+            if has_variadic && matches!(parameter.mode, b'i' | b'b') {
+                return invalid("VARIADIC parameter must be the last input parameter");
+            }
+            has_variadic |= parameter.variadic;
             if parameter.default.is_some() && matches!(parameter.mode, b'o' | b't') {
                 return invalid("only input parameters can have default values".to_owned());
             }
@@ -338,7 +384,10 @@ impl<A: Allocator + Copy> Session<A> {
                 });
             }
             if let Some(default) = parameter.default {
-                let text = format!("SELECT CAST(({default}) AS {})", typmod::format_type(ty));
+                let text = match is_polymorphic {
+                    true => format!("SELECT ({default})"),
+                    false => format!("SELECT CAST(({default}) AS {})", typmod::format_type(ty)),
+                };
                 self.compile_piece(env, &text, &[], &[])?;
             }
             let default = match parameter.default {
@@ -348,6 +397,8 @@ impl<A: Allocator + Copy> Session<A> {
             // As in PostgreSQL, a parameter's modifier is dropped.
             parameters.push(ParameterDef { mode: parameter.mode, name, ty: Type::plain(ty.oid), default });
         }
+        let outputs = parameters.iter().filter(|known| known.mode != b'i');
+        outputs.into_iter().try_for_each(|known| self.check_told(known.ty.oid, &parameters))?;
         Ok(parameters)
     }
 
@@ -356,10 +407,10 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         routine: &RoutineDef,
-        arguments: Vec<Constant>,
+        (arguments, types): (Vec<Constant>, Vec<Oid>),
         notices: Notices<'_>,
     ) -> Result<Returned> {
-        let readied = self.readied(env, routine)?;
+        let readied = self.readied_for(env, routine, types)?;
         let types = self.result_types(env, routine)?;
         let shown = if readied.body.is_sql { routine.name.clone() } else { routine.shown() };
         let nesting = Nesting { depth: 0, atomic: true };
@@ -402,10 +453,16 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// A procedure's body, read, with the types of its variables.
     pub(super) fn readied(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Arc<Readied>> {
+        self.readied_for(env, routine, Vec::new())
+    }
+
+    /// The same for a call with these types, which are the routine's already.
+    fn readied_for(&mut self, env: &Environment<'_>, routine: &RoutineDef, types: Vec<Oid>) -> Result<Arc<Readied>> {
         let settled =
             env.database.shared.as_ref().filter(|_| self.shares_plans(env)).and_then(|shared| shared.settled());
         let settled = settled.filter(|_| !routine.oid.is_none());
-        if let Some(found) = settled.and_then(|version| env.database.bodies.find((routine.oid, false), version)) {
+        let key = (routine.oid, false, types);
+        if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }
         let variable = |(index, parameter): (usize, &ParameterDef)| {
@@ -429,7 +486,7 @@ impl<A: Allocator + Copy> Session<A> {
         let known = (routine.name.as_str(), gives(routine), routine.language == SQL);
         let readied = self.ready(env, &routine.body, known, arguments, settled)?;
         if let Some(version) = settled {
-            env.database.bodies.add((routine.oid, false), version, &readied);
+            env.database.bodies.add(key, version, &readied);
         }
         Ok(readied)
     }
@@ -504,6 +561,15 @@ impl<A: Allocator + Copy> Session<A> {
             self.transaction.set_deferrable(modes.2);
         }
         Ok(())
+    }
+}
+
+/// A type that a body is read with where only calls tell it.
+fn some_type(oid: Oid) -> Oid {
+    match oid {
+        Oid::ANYARRAY | Oid::ANYCOMPATIBLEARRAY => Oid::INT4_ARRAY,
+        oid if resolve::is_polymorphic(oid) => Oid::INT4,
+        oid => oid,
     }
 }
 

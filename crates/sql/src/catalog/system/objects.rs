@@ -4,7 +4,7 @@ use super::internal;
 use crate::catalog::language::Language;
 use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
-use crate::catalog::routine::RoutineDef;
+use crate::catalog::routine::{ParameterDef, RoutineDef};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, GEARBOX, INFORMATION_SCHEMA, PG_CATALOG};
 use crate::types::cast::Method;
 use crate::types::{Datum, Oid, aggregate, cast, function, operator, table, window};
@@ -208,7 +208,8 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         parameters.clone().any(|parameter| !parameter.name.is_empty()),
     );
     let types: Vec<Datum<'_>> = parameters.clone().map(|parameter| oid(parameter.ty.oid)).collect();
-    let modes: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::Int(parameter.mode.into())).collect();
+    let mode = |parameter: &ParameterDef| if known.is_variadic(parameter) { b'v' } else { parameter.mode };
+    let modes: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::Int(mode(parameter).into())).collect();
     let names: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::text(&parameter.name)).collect();
     let defaults: Vec<&str> = parameters.filter_map(|parameter| parameter.default.as_deref()).collect();
     let row = rows
@@ -220,7 +221,7 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         .oid(if known.language == "sql" { Language::Sql.oid() } else { Language::Plpgsql.oid() })
         .float(f32::from_bits(known.costs[0]).into())
         .float(f32::from_bits(known.costs[1]).into())
-        .oid(Oid::NONE)
+        .oid(known.variadic_element().unwrap_or(Oid::NONE))
         .int(0)
         .char(known.kind)
         .bool(known.definer)
@@ -233,7 +234,8 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         .int(defaults.len() as i64)
         .oid(known.result)
         .array(&inputs);
-    let row = if has_outputs { row.array(&types).array(&modes) } else { row.nulls(2) };
+    let row = if has_outputs { row.array(&types) } else { row.null() };
+    let row = if has_outputs || known.variadic { row.array(&modes) } else { row.null() };
     let row = if has_names { row.array(&names) } else { row.null() };
     let row = if defaults.is_empty() { row.null() } else { row.text(&defaults.join(", ")) };
     let settings = super::cluster::shown_settings(&known.settings);
