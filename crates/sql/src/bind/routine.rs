@@ -36,10 +36,12 @@ fn placed(routine: &Arc<RoutineDef>, call: &ast::Call<'_>) -> Option<Meant> {
     let inputs: Vec<_> = routine.input_parameters().collect();
     let arguments = call.arguments;
     let is_named = arguments.iter().any(|argument| argument.name.is_some());
-    let gathers = routine.variadic && !call.variadic;
-    if gathers && (is_named || arguments.len() < inputs.len()) {
+    let is_spread = routine.variadic && !call.variadic;
+    if is_spread && is_named {
         return None;
     }
+    // With fewer arguments the array is a default, as any other.
+    let gathers = is_spread && arguments.len() >= inputs.len();
     let mut places = vec![None; inputs.len()];
     for (index, argument) in arguments.iter().enumerate() {
         let at = match argument.name {

@@ -51,7 +51,8 @@ impl Binder<'_> {
             let mut part = operand;
             for subscript in subscripts {
                 let Subscript::Index(index) = subscript else {
-                    return Err(Error::unsupported("jsonb subscript does not support slices").at(self.position(at)));
+                    let message = "jsonb subscript does not support slices";
+                    return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).at(self.position(at)));
                 };
                 let bound = self.expr(index, scope, clause)?;
                 part = self.json_subscript(part, bound, index.at)?;

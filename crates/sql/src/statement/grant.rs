@@ -209,7 +209,12 @@ impl<A: Allocator + Copy> Session<A> {
                 let mut found = Vec::with_capacity(paths.len());
                 for path in *paths {
                     let (schema, name) = crate::catalog::split(path)?;
-                    let Some(oid) = catalog.find_type(schema, name)? else { return Err(no_type(path)) };
+                    let Some(oid) = catalog.find_type(schema, name)? else {
+                        return Err(match catalog.find(schema, name)? {
+                            Some(_) => Error::unsupported("privileges on the type of a table's rows are not supported"),
+                            None => no_type(path),
+                        });
+                    };
                     if table::by_oid(oid).is_some_and(|row| row.is_array()) {
                         return Err(invalid("cannot set privileges of array types".to_owned())
                             .hint("Set the privileges of the element type instead."));

@@ -272,7 +272,7 @@ impl<A: Allocator + Copy> Session<A> {
             .detail(format!("A result of type {shown} requires at least one input of type {which}.")))
     }
 
-    /// Reads a body, and finds out whether the statements of one in SQL are statements, with the result that is wanted.
+    /// Reads a body, and looks over the statements of one in SQL.
     fn check_body(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
         // Who loads a dump makes functions before the tables that they read.
         if !self.view(env).bool(SettingId::CheckFunctionBodies) {
@@ -281,12 +281,21 @@ impl<A: Allocator + Copy> Session<A> {
         if routine.is_polymorphic() {
             // Only calls tell the types: as in PostgreSQL, any one will do for what is looked at here.
             let types: Vec<Oid> = routine.types().into_iter().map(some_type).collect();
-            return self.readied_for(env, &routine.with_types(&types), types).map(drop);
+            let readied = self.read_body(env, &routine.with_types(&types), None)?;
+            return match readied.body.is_sql {
+                true => check_syntax(&readied),
+                false => Ok(()),
+            };
         }
         let readied = self.readied(env, routine)?;
-        if !readied.body.is_sql {
-            return Ok(());
+        match readied.body.is_sql {
+            true => self.check_result(env, routine, &readied),
+            false => Ok(()),
         }
+    }
+
+    /// Finds out whether the statements of a body in SQL are statements, with the result that is wanted.
+    fn check_result(&mut self, env: &Environment<'_>, routine: &RoutineDef, readied: &Readied) -> Result<()> {
         let frame = Frame::new(&readied.body, &readied.shapes);
         let wanted = self.result_types(env, routine)?;
         let shown = match routine.result {
@@ -465,6 +474,24 @@ impl<A: Allocator + Copy> Session<A> {
         if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }
+        let readied = self.read_body(env, routine, settled)?;
+        if !key.2.is_empty() && readied.body.is_sql {
+            // Nobody knew the types when the function was made.
+            self.check_result(env, routine, &readied)?;
+        }
+        if let Some(version) = settled {
+            env.database.bodies.add(key, version, &readied);
+        }
+        Ok(readied)
+    }
+
+    /// Reads the body of a routine, which is for these definitions.
+    fn read_body(
+        &mut self,
+        env: &Environment<'_>,
+        routine: &RoutineDef,
+        version: Option<u64>,
+    ) -> Result<Arc<Readied>> {
         let variable = |(index, parameter): (usize, &ParameterDef)| {
             let name = match parameter.name.is_empty() {
                 true => format!("${}", index + 1),
@@ -484,11 +511,7 @@ impl<A: Allocator + Copy> Session<A> {
             _ => arguments.collect(),
         };
         let known = (routine.name.as_str(), gives(routine), routine.language == SQL);
-        let readied = self.ready(env, &routine.body, known, arguments, settled)?;
-        if let Some(version) = settled {
-            env.database.bodies.add(key, version, &readied);
-        }
-        Ok(readied)
+        self.ready(env, &routine.body, known, arguments, version)
     }
 
     pub(crate) fn ready(
@@ -562,6 +585,18 @@ impl<A: Allocator + Copy> Session<A> {
         }
         Ok(())
     }
+}
+
+/// Refuses a body in SQL whose statements are none.
+fn check_syntax(readied: &Readied) -> Result<()> {
+    for statement in &readied.body.block.body {
+        let (Kind::Run(piece) | Kind::Result(piece)) = &statement.kind else { continue };
+        on_engine_stack(|| {
+            let bump = bumpalo::Bump::new();
+            crate::parser::parse(&piece.text, 0, piece.text.len(), &bump).map(drop)
+        })?;
+    }
+    Ok(())
 }
 
 /// A type that a body is read with where only calls tell it.

@@ -119,7 +119,9 @@ fn enum_values<'a>(op: Op, args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datu
             }
         };
     }
-    for (bound, wrong) in args[1..].iter().zip([std::cmp::Ordering::Less, std::cmp::Ordering::Greater]) {
+    // With one argument, it only says which enum is meant.
+    let bounds = if op == Op::EnumRange { &args[1..] } else { &[][..] };
+    for (bound, wrong) in bounds.iter().zip([std::cmp::Ordering::Less, std::cmp::Ordering::Greater]) {
         if let Datum::Int(bound) = bound {
             values.retain(|value| value.cmp(bound) != wrong);
         }
@@ -170,7 +172,7 @@ fn append<'a>(list: Datum<'a>, element: Datum<'a>, ctx: &EvalCtx<'a>, front: boo
     let array = Array::decode(list.bytes())?;
     if array.dimensions().len() > 1 {
         return Err(Error::statement(
-            sqlstate::INVALID_PARAMETER_VALUE,
+            sqlstate::DATA_EXCEPTION,
             "argument must be empty or one-dimensional array",
         ));
     }
@@ -404,6 +406,8 @@ fn trim<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
     };
     let each = array.len() / length as usize;
     outermost.length = (length - count) as u32;
+    // What is left is a slice, which counts from one.
+    dimensions.iter_mut().for_each(|dimension| dimension.lower = 1);
     let elements = array.elements()?;
     let kept = &elements[..each * (length - count) as usize];
     Ok(Datum::Bytes(ctx.arena.copy(&encode(array.element(), &dimensions, kept)?)?))

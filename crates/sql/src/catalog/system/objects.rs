@@ -234,8 +234,7 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         .int(defaults.len() as i64)
         .oid(known.result)
         .array(&inputs);
-    let row = if has_outputs { row.array(&types) } else { row.null() };
-    let row = if has_outputs || known.variadic { row.array(&modes) } else { row.null() };
+    let row = if has_outputs || known.variadic { row.array(&types).array(&modes) } else { row.nulls(2) };
     let row = if has_names { row.array(&names) } else { row.null() };
     let row = if defaults.is_empty() { row.null() } else { row.text(&defaults.join(", ")) };
     let settings = super::cluster::shown_settings(&known.settings);

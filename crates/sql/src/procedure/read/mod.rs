@@ -619,12 +619,11 @@ impl Reader<'_> {
         let first = self.at;
         // `name%TYPE`, `name%ROWTYPE`: the sign is an operator to SQL.
         let mut names = Vec::new();
-        while Self::is_name(self.peek()) {
+        if self.peek().kind == TokenKind::Parameter {
+            names.push(self.next().text(self.text).to_owned());
+        }
+        while names.is_empty() && Self::is_name(self.peek()) || self.eat_kind(TokenKind::Dot) {
             names.push(self.name()?);
-            if self.peek().kind != TokenKind::Dot {
-                break;
-            }
-            self.next();
         }
         if self.is_operator(self.peek(), "%") && !names.is_empty() {
             self.next();
