@@ -204,6 +204,10 @@ ops! {
             MakeRecord;
         "A record of the fields of others, one after another."
             JoinRecords;
+        "Is a record null, or each of its fields?"
+            RecordIsNull;
+        "Is neither a record null, nor one of its fields?"
+            RecordIsNotNull;
     }
     Json {
         "A part of a `json`: by key, by index, by path; itself or as text."
@@ -326,6 +330,8 @@ impl Op {
             self,
             Identity
                 | MakeRecord
+                | RecordIsNull
+                | RecordIsNotNull
                 | EnumFirst
                 | EnumLast
                 | EnumAll

@@ -124,8 +124,11 @@ pub trait UserTypes: fmt::Debug {
     /// The value of a label. Errors: `22P02` for one that there is not, `55P04` for one that may not be used yet.
     fn value(&self, ty: Oid, label: &str) -> Result<i64>;
 
-    /// All values of an enum, in their order. Errors: `55P04` for one that may not be used yet.
+    /// All values of an enum, in their order, also those that may not be used yet.
     fn values(&self, ty: Oid) -> Result<Vec<i64>>;
+
+    /// May a value be used? Errors: `55P04`.
+    fn check(&self, value: i64) -> Result<()>;
 }
 
 /// The error of a text that is no label of the type.

@@ -142,6 +142,9 @@ impl Binder<'_> {
                 } else {
                     bound
                 };
+                if bound.ty.oid == Oid::RECORD {
+                    return Ok(self.record_is_null(bound, negated));
+                }
                 Expr { kind: ExprKind::IsNull(Box::new(bound), negated), ty: boolean }
             }
             Ast::IsTruth { operand, truth, negated } => {

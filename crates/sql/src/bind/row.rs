@@ -76,7 +76,7 @@ impl Binder<'_> {
             _ => None,
         };
         let fields = match known.map(|known| (&known.meaning, &known.name)) {
-            Some((Meaning::Record(fields), _)) => fields.clone(),
+            Some((Meaning::Record(fields, _), _)) => fields.clone(),
             Some((Meaning::Unassigned, name)) => return Err(unassigned(name)),
             Some((Meaning::Parameter(_), _)) | None => return Ok(None),
         };
@@ -85,6 +85,19 @@ impl Binder<'_> {
             bound.push((name, self.client_parameter(number, at)?, at));
         }
         Ok(Some(bound))
+    }
+
+    /// The parameter that says whether the record that a path means is null as a whole.
+    fn absence(&self, path: ast::Path<'_>) -> Option<u32> {
+        let known = match path {
+            [name] => self.variables.iter().find(|known| known.name == name.text),
+            [label, name] => self.variables.iter().find(|known| known.label == label.text && known.name == name.text),
+            _ => None,
+        };
+        match known?.meaning {
+            Meaning::Record(_, absent) => absent,
+            Meaning::Parameter(_) | Meaning::Unassigned => None,
+        }
     }
 
     /// A row as a value.
@@ -114,6 +127,14 @@ impl Binder<'_> {
         Ok(record_of(Op::MakeRecord, operands))
     }
 
+    /// Whether a row that is a value is null: it is if all its fields are, and is not if none is.
+    pub(super) fn record_is_null(&self, record: Expr, negated: bool) -> Expr {
+        let op = if negated { Op::RecordIsNotNull } else { Op::RecordIsNull };
+        let volatility = Volatility::Immutable;
+        let call = Call { op, strict: false, volatility, arguments: vec![record], name: "record", operator: false };
+        Expr { kind: ExprKind::Call(Box::new(call)), ty: Type::plain(Oid::BOOL) }
+    }
+
     /// The row of a table, or a record, as a value; none if the path means neither. A row for which an outer join found nothing is null.
     pub(super) fn whole_record(&mut self, path: ast::Path<'_>, scope: &Scope<'_>, at: u32) -> Result<Option<Expr>> {
         let item = scope.item(path).filter(|item| !item.name.is_empty());
@@ -134,9 +155,20 @@ impl Binder<'_> {
         };
         let Some(fields) = self.whole(path, scope, at)? else { return Ok(None) };
         let record = self.record(fields)?;
-        let Some(table) = absent else { return Ok(Some(record)) };
+        let boolean = Type::plain(Oid::BOOL);
+        let is_there = match (absent, item) {
+            (Some(table), _) => Expr { kind: ExprKind::IsNull(Box::new(table), true), ty: boolean },
+            (None, Some(_)) => return Ok(Some(record)),
+            // A variable may be null as a whole.
+            (None, None) => match self.absence(path) {
+                Some(number) => {
+                    let absent = self.client_parameter(number, at)?;
+                    Expr { kind: ExprKind::Not(Box::new(absent)), ty: boolean }
+                }
+                None => return Ok(Some(record)),
+            },
+        };
         let ty = record.ty;
-        let is_there = Expr { kind: ExprKind::IsNull(Box::new(table), true), ty: Type::plain(Oid::BOOL) };
         let otherwise = Box::new(Expr::constant(Constant::Null, ty));
         Ok(Some(Expr { kind: ExprKind::Case(vec![(is_there, record)], otherwise), ty }))
     }
@@ -225,6 +257,11 @@ impl Binder<'_> {
         Ok(Expr { kind, ty: Type::plain(Oid::BOOL) })
     }
 
+    #[cold]
+    fn no_fields(&self, at: u32) -> Error {
+        Error::unsupported("cannot compare rows of zero length").at(self.position(at))
+    }
+
     /// Pairs of values compared as rows are: the first pair that differs decides.
     pub(super) fn compare_pairs(&mut self, operator: &Operator<'_>, pairs: Vec<(Expr, Expr)>) -> Result<Expr> {
         let boolean = Type::plain(Oid::BOOL);
@@ -233,6 +270,7 @@ impl Binder<'_> {
         };
         let mut tests = Vec::with_capacity(pairs.len());
         match operator.name {
+            "=" | "<>" if pairs.is_empty() => Err(self.no_fields(operator.at)),
             "=" | "<>" => {
                 for (left, right) in &pairs {
                     tests.push(each(self, operator.name, left, right)?);
@@ -243,9 +281,7 @@ impl Binder<'_> {
             "<" | "<=" | ">" | ">=" => {
                 let strict = if operator.name.starts_with('<') { "<" } else { ">" };
                 let mut pairs = pairs.iter().rev();
-                let Some((left, right)) = pairs.next() else {
-                    return Err(self.unsupported("comparing empty rows", operator.at));
-                };
+                let Some((left, right)) = pairs.next() else { return Err(self.no_fields(operator.at)) };
                 let mut test = each(self, operator.name, left, right)?;
                 for (left, right) in pairs {
                     let less = each(self, strict, left, right)?;

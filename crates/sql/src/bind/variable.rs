@@ -26,8 +26,8 @@ pub struct Variable {
 pub enum Meaning {
     /// A parameter.
     Parameter(u32),
-    /// A record: names of fields, and the parameters that they are.
-    Record(Vec<(String, u32)>),
+    /// A record: names of fields, and the parameters that they are; and the one that says whether there is no row at all.
+    Record(Vec<(String, u32)>, Option<u32>),
     /// A record without a row.
     Unassigned,
 }
@@ -49,7 +49,7 @@ impl Binder<'_> {
         let field = |known: &Variable, name: &str| match &known.meaning {
             Meaning::Parameter(_) => Ok(None),
             Meaning::Unassigned => Err(unassigned(&known.name)),
-            Meaning::Record(fields) => match fields.iter().find(|field| field.0 == name) {
+            Meaning::Record(fields, _) => match fields.iter().find(|field| field.0 == name) {
                 Some(field) => Ok(Some(field.1)),
                 None => Err(no_field(known, name)),
             },
@@ -58,7 +58,7 @@ impl Binder<'_> {
         let whole = |known: &Variable| match &known.meaning {
             Meaning::Parameter(number) => Ok(Some(*number)),
             Meaning::Unassigned => Err(unassigned(&known.name)),
-            Meaning::Record(_) => {
+            Meaning::Record(..) => {
                 Err(Error::unsupported("a whole record as a value is not supported").hint("Name its fields."))
             }
         };

@@ -433,6 +433,15 @@ impl<'e> Exec<'e> {
                 let Some(tables) = &exec.tables else { return Err(no_tables()) };
                 let reader = Reader { snapshot: &snapshot, pairs: tables.pairs.pairs() };
                 let Some(row) = target.heap.fetch_version(&reader, tid, <[u8]>::to_vec)? else { return Ok(()) };
+                if tables.isolation == Isolation::RepeatableRead {
+                    // A row that the transaction does not see is not for it to change.
+                    let own = tables.after();
+                    let reader = Reader { snapshot: &own, pairs: tables.pairs.pairs() };
+                    if target.heap.fetch_version(&reader, tid, |_| ())?.is_none() {
+                        let message = "could not serialize access due to concurrent update";
+                        return Err(Error::statement(sqlstate::SERIALIZATION_FAILURE, message));
+                    }
+                }
                 if matches!(along, Along::Delete) {
                     return exec.delete_along(target, tid, &row, &snapshot, fires);
                 }

@@ -24,6 +24,8 @@ const fn ops() -> [Option<Op>; OPS_MAX] {
     ops[Op::NameByte as usize] = Some(Op::NameByte);
     ops[Op::MakeRecord as usize] = Some(Op::MakeRecord);
     ops[Op::JoinRecords as usize] = Some(Op::JoinRecords);
+    ops[Op::RecordIsNull as usize] = Some(Op::RecordIsNull);
+    ops[Op::RecordIsNotNull as usize] = Some(Op::RecordIsNotNull);
     while row < function::TABLE.len() {
         let op = function::TABLE[row].op;
         ops[op as usize] = Some(op);

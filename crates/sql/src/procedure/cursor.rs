@@ -168,7 +168,10 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
         let was_null = matches!(self.frame.slots[variable as usize], Slot::Scalar(_, Constant::Null));
         self.open_bound(variable, arguments)?;
         let name = self.cursor_name(variable)?;
+        // The body may end the transaction, and the loop goes on.
+        self.session.pin_cursor(&name, true);
         let flow = self.over_cursor(label, &name, record, body);
+        self.session.pin_cursor(&name, false);
         // The body may have closed it, and an error's handler takes it away.
         if flow.is_ok() && self.session.has_cursor(&name) {
             self.session.close_own_cursor(&name)?;

@@ -93,7 +93,7 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         }
         let (own, array) = match (&self.frame.slots[target.variable as usize], &target.field) {
             (Slot::Scalar(own, value), None) => (*own, value.clone()),
-            (Slot::Record(Some(fields), _), Some(name)) => match fields.iter().find(|field| field.name == *name) {
+            (Slot::Record(Some(fields), ..), Some(name)) => match fields.iter().find(|field| field.name == *name) {
                 Some(field) => (field.ty, field.value.clone()),
                 None => {
                     let record = &self.readied.body.variables[target.variable as usize].name;
@@ -120,13 +120,13 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     /// `record := record`; false if what is assigned is none.
     pub(super) fn assign_record(&mut self, target: u32, source: u32) -> Result<bool> {
         let (columns, row): (Vec<(String, Type)>, Option<Vec<Constant>>) = match &self.frame.slots[source as usize] {
-            Slot::Record(Some(fields), _) => (
+            Slot::Record(Some(fields), _, absent) => (
                 fields.iter().map(|field| (field.name.clone(), field.ty)).collect(),
-                Some(fields.iter().map(|field| field.value.clone()).collect()),
+                (!absent).then(|| fields.iter().map(|field| field.value.clone()).collect()),
             ),
             // A record without a row makes another one null, or takes its row away.
-            Slot::Record(None, _) => match &mut self.frame.slots[target as usize] {
-                Slot::Record(fields, false) => {
+            Slot::Record(None, ..) => match &mut self.frame.slots[target as usize] {
+                Slot::Record(fields, false, _) => {
                     if fields.take().is_some() {
                         self.frame.shape += 1;
                     }
@@ -141,7 +141,12 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
             return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message));
         }
         let into = super::tree::Into { targets: vec![Target { variable: target, field: None }], strict: false };
-        self.put(&into, &columns, row).map(|()| true)
+        let is_absent = row.is_none();
+        self.put(&into, &columns, row)?;
+        if is_absent && let Slot::Record(_, _, absent) = &mut self.frame.slots[target as usize] {
+            *absent = true;
+        }
+        Ok(true)
     }
 }
 

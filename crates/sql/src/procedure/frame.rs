@@ -43,8 +43,9 @@ pub(crate) struct Field {
 #[derive(Debug)]
 pub(crate) enum Slot {
     Scalar(Type, Constant),
-    /// A record; `None` before the first row. True if its columns are a table's.
-    Record(Option<Vec<Field>>, bool),
+    /// A record; `None` before the first row. Then whether its columns are a table's, and whether it is null as a whole, which is something
+    /// else than a row of nulls for whoever takes it as a row.
+    Record(Option<Vec<Field>>, bool, bool),
 }
 
 /// A plan that is kept while the call runs.
@@ -159,7 +160,7 @@ impl Frame {
         let slot = &mut self.slots[number as usize];
         match (slot, shape) {
             (Slot::Scalar(_, value), Shape::Scalar(_)) => *value = Constant::Null,
-            (Slot::Record(None, _), Shape::Record) => {}
+            (Slot::Record(None, ..), Shape::Record) => {}
             (slot, shape) => {
                 *slot = empty(shape);
                 self.shape += 1;
@@ -177,12 +178,14 @@ impl Frame {
                     types.push(ty.oid);
                     Meaning::Parameter(types.len() as u32)
                 }
-                Slot::Record(None, _) => Meaning::Unassigned,
-                Slot::Record(Some(fields), _) => {
+                Slot::Record(None, ..) => Meaning::Unassigned,
+                Slot::Record(Some(fields), ..) => {
                     let first = types.len() as u32 + 1;
                     types.extend(fields.iter().map(|field| field.ty.oid));
+                    types.push(Oid::BOOL);
                     let fields = fields.iter().enumerate();
-                    Meaning::Record(fields.map(|(index, field)| (field.name.clone(), first + index as u32)).collect())
+                    let fields = fields.map(|(index, field)| (field.name.clone(), first + index as u32)).collect();
+                    Meaning::Record(fields, Some(types.len() as u32))
                 }
             };
             let (label, name, yields) = (known.label.clone(), known.name.clone(), body.is_sql);
@@ -197,7 +200,11 @@ impl Frame {
         for &number in &piece.variables {
             match &self.slots[body.variables[number as usize].alias.unwrap_or(number) as usize] {
                 Slot::Scalar(_, value) => values.push(value.datum()),
-                Slot::Record(fields, _) => values.extend(fields.iter().flatten().map(|field| field.value.datum())),
+                Slot::Record(Some(fields), _, absent) => {
+                    values.extend(fields.iter().map(|field| field.value.datum()));
+                    values.push(Datum::Bool(*absent));
+                }
+                Slot::Record(None, ..) => {}
             }
         }
         values
@@ -208,10 +215,10 @@ fn empty(shape: &Shape) -> Slot {
     match shape {
         Shape::Scalar(ty) => Slot::Scalar(*ty, Constant::Null),
         Shape::Value => Slot::Scalar(Type::plain(Oid::TEXT), Constant::Null),
-        Shape::Record => Slot::Record(None, false),
+        Shape::Record => Slot::Record(None, false, true),
         Shape::Row(fields) => {
             let field = |(name, ty): &(String, Type)| Field { name: name.clone(), ty: *ty, value: Constant::Null };
-            Slot::Record(Some(fields.iter().map(field).collect()), true)
+            Slot::Record(Some(fields.iter().map(field).collect()), true, true)
         }
     }
 }

@@ -57,8 +57,8 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
     /// `RETURN` of a record, or of null, in a trigger's function.
     pub(super) fn give_row(&mut self, variable: Option<u32>) -> Result<Flow<'i>> {
         self.given = match variable.map(|number| &self.frame.slots[number as usize]) {
-            None | Some(Slot::Record(None, _)) => None,
-            Some(Slot::Record(Some(fields), _)) => {
+            None | Some(Slot::Record(None, ..) | Slot::Record(_, _, true)) => None,
+            Some(Slot::Record(Some(fields), ..)) => {
                 Some(fields.iter().map(|field| (field.ty, field.value.clone())).collect())
             }
             Some(Slot::Scalar(_, Constant::Null)) => None,
@@ -70,8 +70,8 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
     /// `RETURN NEXT` of a record.
     pub(super) fn give_next_row(&mut self, variable: u32) -> Result<()> {
         let row = match &self.frame.slots[variable as usize] {
-            Slot::Record(Some(fields), _) => fields.iter().map(|field| (field.ty, field.value.clone())).collect(),
-            Slot::Record(None, _) => {
+            Slot::Record(Some(fields), ..) => fields.iter().map(|field| (field.ty, field.value.clone())).collect(),
+            Slot::Record(None, ..) => {
                 return Err(crate::bind::variable::unassigned(&self.readied.body.variables[variable as usize].name));
             }
             Slot::Scalar(..) => return Err(not_composite()),

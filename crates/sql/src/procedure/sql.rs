@@ -180,17 +180,19 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                 let message = format!("variable \"{}\" is not a record", shown(&self.readied.body, target));
                 Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message))
             }
-            (Slot::Record(Some(fields), _), Some(name)) => {
+            (Slot::Record(Some(fields), _, absent), Some(name)) => {
                 let Some(field) = fields.iter_mut().find(|field| field.name == *name) else {
                     let message = format!("record \"{}\" has no field \"{name}\"", variable.name);
                     return Err(Error::statement(sqlstate::UNDEFINED_COLUMN, message));
                 };
                 field.value = self.session.converted(self.env, value, ty, field.ty)?;
+                *absent = false;
                 Ok(())
             }
-            (Slot::Record(None, _), Some(_)) => Err(crate::bind::variable::unassigned(&variable.name)),
-            (Slot::Record(fields, _), None) if matches!(value, Constant::Null) => {
+            (Slot::Record(None, ..), Some(_)) => Err(crate::bind::variable::unassigned(&variable.name)),
+            (Slot::Record(fields, _, absent), None) if matches!(value, Constant::Null) => {
                 fields.iter_mut().flatten().for_each(|field| field.value = Constant::Null);
+                *absent = true;
                 Ok(())
             }
             (Slot::Record(..), None) => Err(Error::unsupported("assigning a row as one value is not supported")
@@ -226,7 +228,11 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         columns: &[(String, Type)],
         mut row: impl Iterator<Item = Constant>,
     ) -> Result<()> {
-        let Slot::Record(fields, fixed) = &mut self.frame.slots[target.variable as usize] else { return Ok(()) };
+        let Slot::Record(fields, fixed, absent) = &mut self.frame.slots[target.variable as usize] else {
+            return Ok(());
+        };
+        // Without a row the columns are null: it is a row of nulls.
+        *absent = false;
         if *fixed {
             for (index, field) in fields.iter_mut().flatten().enumerate() {
                 let ty = columns.get(index).map_or(field.ty, |column| column.1);
@@ -351,7 +357,8 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
             | Utility::Show(_) => Err(Error::unsupported("this statement is not supported in a procedure")),
             _ => {
                 let mut told = super::run::Told(self.notices);
-                self.session.utility(self.env, text, utility, &mut told).map(drop)
+                let env = self.env;
+                self.session.in_body(|session| session.utility(env, text, utility, &mut told)).map(drop)
             }
         }
     }

@@ -116,6 +116,27 @@ fn catch_up(behind: &mut dyn CommandPairs, ahead: &[(u32, u32)]) -> Result<()> {
 }
 
 impl<A: Allocator + Copy> Session<A> {
+    /// Is the statement at hand one of a body?
+    pub(crate) fn runs_body(&self) -> bool {
+        self.bodies > 0
+    }
+
+    /// Runs a statement of a body.
+    pub(crate) fn in_body<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        self.bodies += 1;
+        let done = run(self);
+        self.bodies -= 1;
+        done
+    }
+
+    /// May something be called in what runs? Errors: `54001`.
+    pub(super) fn check_depth(&self) -> Result<()> {
+        match self.nested >= DEPTH_MAX || kernel::fiber::stack_is_low(kernel::fiber::stack_floor()) {
+            true => Err(too_deep()),
+            false => Ok(()),
+        }
+    }
+
     /// Executes a plan that calls functions of users: `pull` pulls its rows.
     pub(super) fn execute_calling<T>(
         &mut self,
@@ -126,9 +147,7 @@ impl<A: Allocator + Copy> Session<A> {
         notices: Notices<'_>,
         pull: impl FnOnce(&mut Exec<'_>, &Around<'_>) -> Result<T>,
     ) -> Result<Executed<T>> {
-        if self.nested >= DEPTH_MAX {
-            return Err(too_deep());
-        }
+        self.check_depth()?;
         let mut work = self.take_work();
         let reading = self.reading(env, &mut work);
         self.work = work;

@@ -11,7 +11,8 @@
 //!
 //! Rules
 //! 1. The list is in the session's memory: the session may move between any two requests.
-//! 2. A check is marked as made before it is made: what a trigger does may come back to the list.
+//! 2. All checks that are due are marked as made before the first of them is made: what a trigger does may come back to the list, and
+//!    then makes those only that were noted since. Triggers that go on like that are in one another, and counted (`54001`).
 //! 3. A table is not redefined while a check of it waits (`55006`).
 //! 4. A check whose constraint is gone has nothing to say.
 
@@ -144,15 +145,24 @@ impl<A: Allocator + Copy> Deferred<A> {
         self.named.clear();
     }
 
-    /// The first check from there on that is to be made.
-    fn due(&self, from: usize, all: bool, chosen: &Chosen) -> Option<usize> {
-        let is_due = |kept: &Kept<A>| kept.made.is_none() && (all || !chosen.waits(kept.constraint, kept.deferral));
-        (from..self.list.len()).find(|&at| is_due(&self.list[at]))
+    /// Marks the checks from there on that are to be made, and answers their places. Errors: `53200`.
+    fn claim(&mut self, from: usize, all: bool, chosen: &Chosen, level: u64) -> Result<Vec<usize>> {
+        let mut claimed = Vec::new();
+        for (at, kept) in self.list.iter_mut().enumerate().skip(from) {
+            if kept.made.is_none() && (all || !chosen.waits(kept.constraint, kept.deferral)) {
+                let size = (claimed.len() + 1) * size_of::<usize>();
+                claimed
+                    .try_reserve(1)
+                    .map_err(|_| Error::out_of_memory("checks that wait for the transaction's end", size))?;
+                claimed.push(at);
+                kept.made = Some(level);
+            }
+        }
+        Ok(claimed)
     }
 
-    fn take(&mut self, at: usize, level: u64) -> Noted {
-        let kept = &mut self.list[at];
-        kept.made = Some(level);
+    fn noted(&self, at: usize) -> Noted {
+        let kept = &self.list[at];
         Noted {
             check: kept.check,
             constraint: kept.constraint,
@@ -182,12 +192,26 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     fn settle_each(&mut self, env: &Environment<'_>, all: bool, notices: Notices<'_>) -> Result<()> {
-        let (mut from, mut definitions) = (0, None);
         let chosen = self.deferred.chosen();
-        while let Some(at) = self.deferred.due(from, all, &chosen) {
+        let level = self.levels.last().map_or(0, Level::number);
+        let mut from = 0;
+        loop {
+            let claimed = self.deferred.claim(from, all, &chosen, level)?;
+            if claimed.is_empty() {
+                return Ok(());
+            }
+            // What triggers note meanwhile is behind.
+            from = self.deferred.list.len();
+            self.make_claimed(env, &claimed, &mut *notices)?;
+        }
+    }
+
+    /// Makes these checks, in order.
+    fn make_claimed(&mut self, env: &Environment<'_>, claimed: &[usize], notices: Notices<'_>) -> Result<()> {
+        let mut definitions = None;
+        for &at in claimed {
             crate::exec::breathe()?;
-            from = at + 1;
-            let noted = self.deferred.take(at, self.levels.last().map_or(0, Level::number));
+            let noted = self.deferred.noted(at);
             if let Check::Fire(trigger, event) = noted.check {
                 // It may define something.
                 definitions = None;
@@ -337,14 +361,20 @@ impl<A: Allocator + Copy> Session<A> {
         event: u16,
         notices: Notices<'_>,
     ) -> Result<()> {
+        self.check_depth()?;
         let definitions = self.definitions(env, &self.work)?;
         let Some(def) = definitions.table(noted.table) else { return Ok(()) };
         let (old, new) = rows_of(def, &noted.bytes)?;
         let (table, captured) = (noted.table, None);
         let firing = Firing { table, trigger, event, old: old.as_deref(), new: new.as_deref(), captured };
+        let used = self.in_use.len();
+        self.in_use.try_reserve(1).map_err(|_| Error::out_of_memory("the tables of a statement", size_of::<u32>()))?;
+        // Its function does not redefine the table.
+        self.in_use.push(noted.table.0);
         self.nested += 1;
         let fired = self.fire(env, &firing, notices);
         self.nested -= 1;
+        self.in_use.truncate(used);
         fired.map(drop)
     }
 

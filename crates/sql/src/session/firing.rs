@@ -74,7 +74,7 @@ fn record(table: &TableDef, row: Option<&[Constant]>) -> Slot {
         ty: column.ty,
         value: row.and_then(|row| row.get(index)).cloned().unwrap_or(Constant::Null),
     };
-    Slot::Record(Some(table.visible().map(field).collect()), true)
+    Slot::Record(Some(table.visible().map(field).collect()), true, row.is_none())
 }
 
 /// The rows of an event as tables, under the names that a trigger gives them.
@@ -215,6 +215,7 @@ impl<A: Allocator + Copy> Session<A> {
         tables: &[u32],
         notices: Notices<'_>,
     ) -> Result<()> {
+        self.check_depth()?;
         let used = self.in_use.len();
         self.in_use.try_reserve(tables.len()).map_err(|_| Error::out_of_memory("the tables of a statement", 64))?;
         self.in_use.extend(tables.iter().copied());

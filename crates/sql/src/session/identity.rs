@@ -82,14 +82,20 @@ impl<A: Allocator + Copy> Session<A> {
             || self.definitions(env, &self.work).is_ok_and(|definitions| definitions.is_superuser(role))
     }
 
+    /// Refuses another identity, also the one of the beginning, to a body that has its owner's. Errors: `42501`.
+    pub(crate) fn check_own_identity(&self, id: SettingId) -> Result<()> {
+        if self.identity.definers == 0 {
+            return Ok(());
+        }
+        let message = format!("cannot set parameter \"{}\" within security-definer function", id.name());
+        Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+    }
+
     /// May the session take on the role of that name? `id` is the setting that says so.
     ///
     /// Errors: `22023`, `42501`.
     pub(crate) fn check_identity(&self, env: &Environment<'_>, id: SettingId, name: &str) -> Result<()> {
-        if self.identity.definers > 0 {
-            let message = format!("cannot set parameter \"{}\" within security-definer function", id.name());
-            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-        }
+        self.check_own_identity(id)?;
         if id == SettingId::Role && name == NO_ROLE {
             return Ok(());
         }

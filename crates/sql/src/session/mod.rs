@@ -293,6 +293,8 @@ pub struct Session<A: Allocator + Copy> {
     /// How many executions are around the one at hand, because functions of users are called in them; and the tables that these use.
     pub(crate) nested: u32,
     pub(crate) in_use: List<u32, A>,
+    /// How many bodies have a statement running that is not planned.
+    pub(crate) bodies: u32,
     /// Transactions that ended since [`Session::take_ended`].
     pub(crate) ended: Ended,
 }
@@ -336,6 +338,7 @@ impl<A: Allocator + Copy> Session<A> {
             deferred: deferred::Deferred::new(memory),
             notices: Notices::new(memory),
             nested: 0,
+            bodies: 0,
             in_use: List::new_in(memory),
             ended: Ended::default(),
         })

@@ -2,7 +2,7 @@
 //!
 //! A cursor that a body opens has all its rows from the beginning: it sees what the moment of `OPEN` saw, and nothing of an execution stays
 //! open while other statements run. It is a portal like those of `DECLARE` ([`super::cursor`]): a client fetches from it by its name, and it
-//! ends with the transaction.
+//! ends with the transaction, unless a loop goes over it just then.
 
 use super::cursor::step;
 use super::extended::Target;
@@ -111,6 +111,13 @@ impl<A: Allocator + Copy> Session<A> {
         taken.moved = step.count;
         spool.place = step.place;
         Ok(taken)
+    }
+
+    /// While a loop goes over a cursor, it outlives transactions that its body ends, with a commit or without.
+    pub(crate) fn pin_cursor(&mut self, name: &str, pinned: bool) {
+        if let Some(portal) = self.portals.get_mut(&Named(name.as_bytes())) {
+            (portal.holds, portal.committed) = (pinned, pinned);
+        }
     }
 
     /// Closes one. Errors: `34000`.

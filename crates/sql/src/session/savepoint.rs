@@ -55,11 +55,15 @@ impl<A: Allocator + Copy> Level<A> {
 impl<A: Allocator + Copy> Session<A> {
     /// Begins a level.
     pub(crate) fn begin_level(&mut self, env: &Environment<'_>, name: &str) -> Result<()> {
-        let name = text_in(name, self.memory)?;
-        self.levels.try_reserve(1).map_err(|_| Error::out_of_memory("savepoints", size_of::<Level<A>>()))?;
         if self.nested == 0 {
             self.begin_cursors(env)?;
         }
+        self.push_level(env, name)
+    }
+
+    fn push_level(&mut self, env: &Environment<'_>, name: &str) -> Result<()> {
+        let name = text_in(name, self.memory)?;
+        self.levels.try_reserve(1).map_err(|_| Error::out_of_memory("savepoints", size_of::<Level<A>>()))?;
         let deferred = self.deferred.mark()?;
         self.savepoints += 1;
         // From here on an error would leave the storage with a level more than the session has.
@@ -76,7 +80,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Cursors that have not begun have the rows of now: later they would see what is done behind the savepoint, and keep it when that is
-    /// taken back. One that cannot be executed is left to whoever asks for its rows.
+    /// taken back. One that cannot be executed is left to whoever asks for its rows: what functions in it have done is taken back.
     fn begin_cursors(&mut self, env: &Environment<'_>) -> Result<()> {
         let is_new = |portal: &Portal<A>| matches!((&portal.progress, portal.body), (Progress::New, Body::Plan(_)));
         let reads = |portal: &Portal<A>, plans: &Plans<A>| match portal.body {
@@ -85,13 +89,25 @@ impl<A: Allocator + Copy> Session<A> {
             }
             Body::Call(_) | Body::Utility | Body::Empty => false,
         };
+        let calls = |portal: &Portal<A>, plans: &Plans<A>| {
+            let plan = portal.body.plan().and_then(|id| Plan::new(plans.bytes(id)));
+            plan.is_some_and(|plan| plan.has(flags::CALLS))
+        };
         let new = self.portals.iter().filter(|(_, portal)| is_new(portal) && reads(portal, &self.plans));
-        let names: Vec<String> = new.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
-        for name in names {
+        let new = new.map(|(name, portal)| (String::from_utf8_lossy(name).into_owned(), calls(portal, &self.plans)));
+        let names: Vec<(String, bool)> = new.collect();
+        for (name, calls) in names {
+            let level = self.levels.len();
+            if calls {
+                self.push_level(env, "")?;
+            }
             match self.run_portal(env, &name, 0, &mut NoData::default()) {
-                Ok(_) => {}
+                Ok(_) => self.end_levels(env, level),
                 Err(error) if error.sqlstate() == sqlstate::QUERY_CANCELED => return Err(error),
                 Err(_) => {
+                    if calls {
+                        self.undo_own_level(env, level);
+                    }
                     self.begin_again(&name);
                     if let Some(relations) = env.relations() {
                         relations.storage().transactions.release_all_but(self.work.snapshot());

@@ -109,11 +109,14 @@ impl UserTypes for TypesAtHand<'_> {
 
     fn values(&self, ty: Oid) -> Result<Vec<i64>> {
         let known = self.type_of(ty)?;
-        let mut values = Vec::with_capacity(known.labels.len());
-        for label in &known.labels {
-            self.check_usable(&label.name, known, label.since)?;
-            values.push(user::enum_value(ty, label.position));
+        Ok(known.labels.iter().map(|label| user::enum_value(ty, label.position)).collect())
+    }
+
+    fn check(&self, value: i64) -> Result<()> {
+        let (known, position) = (self.type_of(user::enum_of(value))?, user::position_of(value));
+        match known.labels.iter().find(|label| label.position == position) {
+            Some(label) => self.check_usable(&label.name, known, label.since),
+            None => Ok(()),
         }
-        Ok(values)
     }
 }

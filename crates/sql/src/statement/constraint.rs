@@ -463,7 +463,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Option<Tag>> {
         let named = paths.iter().map(|path| self.deferrable_named(env, path, deferred));
         let named = named.collect::<Result<Vec<_>>>()?.concat();
-        if !self.transaction.outlives_statement() {
+        if !self.transaction.outlives_statement() && !self.runs_body() {
             let message = "SET CONSTRAINTS can only be used in transaction blocks";
             out.notice(MessageLevel::Warning, &Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
         }

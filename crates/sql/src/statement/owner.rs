@@ -399,7 +399,10 @@ impl<A: Allocator + Copy> Session<A> {
         }
         for routine in definitions.routines().filter(|routine| roles.contains(&routine.owner)) {
             self.lock_name(env, routine.schema, &format!("procedure {}", routine.name))?;
-            self.check_unused(env, routine)?;
+            match cascade {
+                true => self.drop_users(env, routine, out)?,
+                false => self.check_unused(env, routine)?,
+            }
             let gone = [ObjectClass::Routine, ObjectClass::Privileges];
             self.define(env, &gone.map(|class| Change { class, oid: routine.oid, image: None }))?;
         }

@@ -71,7 +71,7 @@ impl<A: Allocator + Copy> Session<A> {
         local: bool,
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        if local && !self.transaction.outlives_statement() {
+        if local && !self.transaction.outlives_statement() && !self.runs_body() {
             let message = "SET LOCAL can only be used in transaction blocks";
             out.notice(MessageLevel::Warning, &Error::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
         }
@@ -127,6 +127,9 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Goes back to what a setting was when the client connected.
     fn reset_setting(&mut self, env: &Environment<'_>, id: SettingId, local: bool) -> Result<()> {
+        if is_identity(id) {
+            self.check_own_identity(id)?;
+        }
         self.settings.reset(id, local)?;
         if id == SettingId::SessionAuthorization {
             self.settings.reset(SettingId::Role, local)?;

@@ -124,6 +124,11 @@ impl<A: Allocator + Copy> Session<A> {
             SettingChange::Current(name) => (*name, Some(self.view(env).show(lookup(name)?))),
         };
         if is_custom(name)? {
+            // Nobody knows yet whom it may be told to.
+            if !superuser {
+                let message = format!("permission denied to set parameter \"{name}\"");
+                return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+            }
             put(values, name, text);
             return Ok(());
         }

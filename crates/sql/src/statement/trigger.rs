@@ -257,7 +257,7 @@ impl<A: Allocator + Copy> Session<A> {
                 types.push(column.ty.oid);
                 fields.push((column.name.clone(), types.len() as u32));
             }
-            let (label, meaning) = (String::new(), Meaning::Record(fields));
+            let (label, meaning) = (String::new(), Meaning::Record(fields, None));
             variables.push(Variable { label, name: row.to_owned(), meaning, yields: false });
         }
         let words = format!("SELECT 1 WHERE ({})", spread(text, table));

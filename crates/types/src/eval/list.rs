@@ -59,6 +59,8 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
             record::encode(fields.into_iter(), &mut made)?;
             Ok(Datum::Bytes(ctx.arena.copy(&made)?))
         }
+        RecordIsNull => Ok(Datum::Bool(record::is_null(args[0], true)?)),
+        RecordIsNotNull => Ok(Datum::Bool(record::is_null(args[0], false)?)),
         EnumFirst | EnumLast | EnumAll | EnumRange => enum_values(op, args, ctx),
         _ => unknown(op),
     }
@@ -69,11 +71,12 @@ fn enum_values<'a>(op: Op, args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datu
     let Datum::Int(ty) = args[0] else { return Ok(Datum::Null) };
     let ty = Oid(ty as u32);
     let unknown = || Error::unsupported("types of users are not known here");
-    let mut values = ctx.style.types.ok_or_else(unknown)?.values(ty)?;
+    let types = ctx.style.types.ok_or_else(unknown)?;
+    let mut values = types.values(ty)?;
     if matches!(op, Op::EnumFirst | Op::EnumLast) {
         let found = if op == Op::EnumFirst { values.first() } else { values.last() };
         return match found {
-            Some(value) => Ok(Datum::Int(*value)),
+            Some(value) => types.check(*value).map(|()| Datum::Int(*value)),
             None => {
                 let message = format!("enum {} contains no values", crate::user::mark(ty));
                 Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
@@ -85,6 +88,7 @@ fn enum_values<'a>(op: Op, args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datu
             values.retain(|value| value.cmp(bound) != wrong);
         }
     }
+    values.iter().try_for_each(|value| types.check(*value))?;
     let values: Vec<Datum<'_>> = values.into_iter().map(Datum::Int).collect();
     let bytes = if values.is_empty() { encode(ty, &[], &[])? } else { encode_list(ty, &values)? };
     Ok(Datum::Bytes(ctx.arena.copy(&bytes)?))
