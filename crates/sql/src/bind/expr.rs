@@ -165,7 +165,8 @@ impl Binder<'_> {
                 Expr { kind, ty: boolean }
             }
             Ast::IsDistinct { left, right, negated } => {
-                if let Some((left, right)) = self.two_rows(left, right, at, scope, clause)? {
+                let may_be_absent = self.may_be_absent(left, scope) || self.may_be_absent(right, scope);
+                if !may_be_absent && let Some((left, right)) = self.two_rows(left, right, at, scope, clause)? {
                     return self.rows_distinct(left, right, negated, at);
                 }
                 let left = self.expr(left, scope, clause)?;
