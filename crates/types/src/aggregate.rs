@@ -141,6 +141,20 @@ impl AggOp {
             || matches!(self, PercentileCont | PercentilesCont | PercentileDisc | PercentilesDisc | Mode)
     }
 
+    /// Rows whose first argument is null are added too.
+    pub fn takes_nulls(self) -> bool {
+        matches!(
+            self,
+            AggOp::CountRows
+                | AggOp::ArrayAgg
+                | AggOp::ArrayAggArrays
+                | AggOp::JsonAgg
+                | AggOp::JsonbAgg
+                | AggOp::JsonObjectAgg
+                | AggOp::JsonbObjectAgg
+        )
+    }
+
     /// Does its state grow with each value?
     pub fn keeps_values(self) -> bool {
         use AggOp::*;
@@ -324,17 +338,7 @@ impl Accumulator {
     #[inline]
     pub fn add(&mut self, call: AggCall, args: &[Datum<'_>]) -> Result<()> {
         let value = args.first().copied().unwrap_or(Datum::Null);
-        let takes_nulls = matches!(
-            call.op,
-            AggOp::CountRows
-                | AggOp::ArrayAgg
-                | AggOp::ArrayAggArrays
-                | AggOp::JsonAgg
-                | AggOp::JsonbAgg
-                | AggOp::JsonObjectAgg
-                | AggOp::JsonbObjectAgg
-        );
-        if value.is_null() && !takes_nulls {
+        if value.is_null() && !call.op.takes_nulls() {
             return Ok(());
         }
         // A pair with a null in it is none.

@@ -352,8 +352,8 @@ impl Exec<'_> {
         let mut late = false;
         if let Some(seen) = &mut state.seen {
             let key = self.stack[start..].to_vec();
-            let is_null = key.first().is_some_and(|value| value.is_null());
-            let is_known = is_null
+            let is_passed_over = !plan.call.op.takes_nulls() && key.first().is_some_and(|value| value.is_null());
+            let is_known = is_passed_over
                 || match groups.full {
                     true => self.find(seen, &key, &plan.kinds).is_some(),
                     false => !self.find_or_add(seen, &key, &plan.kinds, record.buffer)?.1,
