@@ -14,7 +14,7 @@
 
 use super::Found;
 use crate::catalog::definition::{RelationKind, Rows, TableDef};
-use crate::catalog::role::SUPERUSER;
+use crate::catalog::system::cluster::SUPERUSER;
 use crate::session::{Database, Environment, Session};
 use crate::types::Oid;
 use allocator_api2::alloc::Global;
