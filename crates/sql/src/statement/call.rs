@@ -302,7 +302,16 @@ impl<A: Allocator + Copy> Session<A> {
         let actual = on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
             let setting =
-                Setting { catalog: &catalog, text, slots: &[], style, client_types: types, new_parameters, variables };
+                Setting {
+                    catalog: &catalog,
+                    text,
+                    slots: &[],
+                    style,
+                    client_types: types,
+                    new_parameters,
+                    variables,
+                    values: &[],
+                };
             bind::types_of(&values, &setting, &arena, &bump)
         })?;
         let mut best: Vec<(usize, Arc<RoutineDef>, Vec<Option<usize>>)> = Vec::new();
@@ -378,7 +387,16 @@ impl<A: Allocator + Copy> Session<A> {
                 });
             }
             let setting =
-                Setting { catalog: &catalog, text, slots: &[], style, client_types: types, new_parameters, variables };
+                Setting {
+                    catalog: &catalog,
+                    text,
+                    slots: &[],
+                    style,
+                    client_types: types,
+                    new_parameters,
+                    variables,
+                    values: &[],
+                };
             let (mut bound, root) = bind::bind_values(&exprs, &wanted, &setting, &arena, &bump)?;
             if !bound.subplans.is_empty() {
                 return Err(Error::unsupported("cannot use subquery in CALL argument"));
