@@ -109,7 +109,8 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Field<'_>>> {
     Ok(fields)
 }
 
-/// Is there no record, or one of which all fields are null? Or, if that `is` not what is asked, a record of which none is?
+/// What `IS NULL` says of a record, if `is`: there is none, or all its fields are null. Else what `IS NOT NULL` says: there is one, and none of its
+/// fields is null. Errors: `XX001` for a damaged one.
 pub fn is_null(record: Datum<'_>, is: bool) -> Result<bool> {
     if record.is_null() {
         return Ok(is);
