@@ -4,7 +4,7 @@
 //! that what `cargo test` counts stays to be read, by people and by CI.
 
 use crate::args::Args;
-use crate::{Outcome, clients, drivers, e2e, fuzz, r#gen, machine, sim, tidy, tree};
+use crate::{Outcome, clients, drivers, e2e, fuzz, r#gen, machine, sim, suite, tidy, tree};
 use std::time::{Duration, Instant};
 
 /// How long the whole may take on two processors before it is worth somebody's time.
@@ -28,7 +28,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "lints", command: "cargo clippy --workspace --all-targets -- -D warnings", run: by_shell },
     Step { name: "docs", command: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps", run: by_shell },
-    Step { name: "tests", command: "cargo test --workspace", run: by_shell },
+    Step { name: "tests", command: "cargo xtask check tests", run: |_| suite::run() },
     Step { name: "sim", command: "cargo xtask sim check", run: |_| sim::check() },
     Step { name: "fuzz", command: "cargo xtask fuzz", run: |_| fuzz::check() },
     Step { name: "e2e", command: "cargo xtask e2e", run: |_| e2e::run(Args::new([]), e2e::Tier::Check) },

@@ -45,6 +45,7 @@ mod process;
 mod server_under_test;
 mod sim;
 mod soak;
+mod suite;
 mod tidy;
 mod tpch;
 mod tree;
