@@ -104,7 +104,7 @@ fn each_experiment_has_records_and_reports() {
             // There are tests of their own.
             "load" | "tpcb" | "tpcc" | "tpcc-procedures" => continue,
             // Its scripts are two of those.
-            "tpcc-read" => continue,
+            "tpcc-read" | "tpcc-read-procedures" => continue,
             // Logging in is a transaction for it, if it is installed.
             "point-select" => run("point-select", tiny(&[3], &["process/dedicated", "thread/fiber", "PostgreSQL 15"])),
             "many-connections" => run("many-connections", tiny(&[50], &pair)),

@@ -58,6 +58,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tpcc::STATEMENTS,
     tpcc::PROCEDURES,
     tpcc::READS,
+    tpcc::READ_PROCEDURES,
     load::EXPERIMENT,
     null::EXPERIMENT,
 ];

@@ -1,6 +1,6 @@
-//! `tpcc`, `tpcc-procedures`, `tpcc-read`: an order-entry application.
+//! `tpcc`, `tpcc-procedures`, `tpcc-read`, `tpcc-read-procedures`: an order-entry application.
 //!
-//! The first two load as fast as terminals can, statement by statement and with a call for each transaction; in the third, terminals only
+//! The first two load as fast as terminals can, statement by statement and with a call for each transaction; in the others, terminals only
 //! read, and think between two transactions, as people do.
 
 use super::Experiment;
@@ -31,6 +31,13 @@ pub const READS: Experiment = Experiment {
     name: "tpcc-read",
     about: "its two transactions that read, by 600 users who think 10-30 ms",
     design: reads,
+};
+
+/// Reading only, with procedures.
+pub const READ_PROCEDURES: Experiment = Experiment {
+    name: "tpcc-read-procedures",
+    about: "the same two, each one call of a procedure",
+    design: read_procedures,
 };
 
 const GOAL: &str = "what this server is built to reach";
@@ -80,18 +87,27 @@ fn as_fast_as_they_can(scope: &Scope, title: &'static str, question: &'static st
 }
 
 fn reads(scope: &Scope) -> Result<Design> {
+    by_users_who_think(scope, "Order entry, reading only", "tpcc-read")
+}
+
+fn read_procedures(scope: &Scope) -> Result<Design> {
+    by_users_who_think(scope, "Order entry, reading only, with procedures", "tpcc-read-procedures")
+}
+
+fn by_users_who_think(scope: &Scope, title: &'static str, workload: &str) -> Result<Design> {
+    let workload = Workload::named(workload)?;
     let pace = Pace::Think { least: Duration::from_millis(10), most: Duration::from_millis(30) };
     let step = |users: u32| Step { label: format!("{users} users"), pace, ..Step::clients(users) };
     let at = (Some("free"), Some(600.0));
     Design {
-        title: "Order entry, reading only",
+        title,
         question: "What does it cost to tell 600 users who think 10 to 30 ms how an order stands and what is low in stock?",
         axis: "users",
-        workload: Workload::named("tpcc-read")?,
         defines: Vec::new(),
         protocol: Protocol::Named,
         steps: points(scope, &[600]).into_iter().map(step).collect(),
-        contestants: contestants::servers(),
+        contestants: contestants::servers_for(&workload),
+        workload,
         baseline: PEER.into(),
         layouts: vec![Layout::Free],
         rounds: 5,

@@ -5,7 +5,7 @@
 //!   unique-select  a text never seen before, few rows           lab_comments
 //!   tpcb           TPC-B-like transactions                      tables of pgbench
 //!   tpcc           an order-entry application: TPC-C          tables of its own
-//!   tpcc-procedures, tpcc-read                              the same
+//!   tpcc-procedures, tpcc-read, tpcc-read-procedures        the same
 //!   key-value      80 % reads, 20 % updates, hot keys           lab_key_value
 //!   scan           count and sum over a table                   pgbench_accounts
 //!   connect        a connection for each SELECT 1
@@ -180,6 +180,7 @@ impl Workload {
             tpcc::workload(),
             tpcc::procedures(),
             tpcc::reads(),
+            tpcc::read_procedures(),
             key_value::workload(),
             scan::workload(),
             connect::workload(),

@@ -1,4 +1,4 @@
-//! `tpcc`, `tpcc-procedures`, `tpcc-read`: the five transactions of TPC-C, of an order-entry application.
+//! `tpcc`, `tpcc-procedures`, `tpcc-read`, `tpcc-read-procedures`: the five transactions of TPC-C, of an order-entry application.
 //!
 //! | file | what it has |
 //! |---|---|
@@ -46,9 +46,11 @@ pub fn procedures() -> Workload {
         Script::weighted("delivery", &script::call_delivery(), 4),
         Script::weighted("stock-level", &script::call_stock_level(), 4),
     ];
-    let only = Some(Wire::Postgres);
-    let mut workload =
-        Workload { only, scripts, ..common("tpcc-procedures", "the same, a procedure for each transaction") };
+    with_procedures(scripts, "tpcc-procedures", "the same, a procedure for each transaction")
+}
+
+fn with_procedures(scripts: Vec<Script>, name: &str, about: &'static str) -> Workload {
+    let mut workload = Workload { only: Some(Wire::Postgres), scripts, ..common(name, about) };
     workload.schema.extend(procedure::ALL.iter().map(|text| text.to_string()));
     workload
 }
@@ -58,6 +60,15 @@ pub fn reads() -> Workload {
     let scripts =
         vec![Script::new("order-status", &script::order_status()), Script::new("stock-level", &script::stock_level())];
     Workload { scripts, ..common("tpcc-read", "order status and stock level of the same application") }
+}
+
+/// The same two as procedures.
+pub fn read_procedures() -> Workload {
+    let scripts = vec![
+        Script::new("order-status", &script::call_order_status()),
+        Script::new("stock-level", &script::call_stock_level()),
+    ];
+    with_procedures(scripts, "tpcc-read-procedures", "the two that read, a procedure for each")
 }
 
 fn common(name: &str, about: &'static str) -> Workload {
