@@ -18,6 +18,7 @@
 //! 3. Hints may be set by whoever holds the latch shared ([`FrameRead::set_bits`]): see there.
 
 use super::Shared;
+use super::prefetch::{prefetch, prefetch_at};
 use super::reserve::Reserve;
 use crate::io::{self, Action, Buffer, FileName};
 use crate::sync::{Latch, LatchGuard, Mode};
@@ -96,6 +97,16 @@ impl Frames {
         // Acquire pairs with the Release of `end_fill`: what the request brought is there.
         assert_eq!(self.sides.get(index).fill.load(Acquire), QUIET, "a frame is latched while it is filled");
         latch
+    }
+
+    /// Asks the processor for a frame's latch and for the lines of its bytes in which each of `offsets` lies: somebody will
+    /// latch and read it soon. A hint: nothing is read, whoever holds the frame.
+    #[inline]
+    pub fn prefetch<const N: usize>(&self, index: usize, offsets: [usize; N]) {
+        prefetch(self.sides.get(index));
+        for offset in offsets {
+            prefetch_at(self.bytes(index).cast::<u8>().as_ptr().wrapping_add(offset % FRAME_BYTES));
+        }
     }
 
     /// Latches a frame to read it, waiting as long as it takes.

@@ -19,7 +19,8 @@
 //!    region, after everything that ran in it is gone.
 //!
 //! See [`heap`] for memory that comes and goes, [`arena`] for a session's own. For crates without `unsafe`: [`shared`] for structs
-//! of their own, [`reserve`] for tables that grow, [`huge`] for those in huge pages, [`frames`], [`ring`] and [`area`] for bytes that go to files, [`current`] to find them.
+//! of their own, [`reserve`] for tables that grow, [`huge`] for those in huge pages, [`frames`], [`ring`] and [`area`] for bytes that go to files, [`current`] to find them; [`prefetch`] to have them
+//! near when they are needed.
 
 pub mod area;
 pub mod arena;
@@ -27,6 +28,7 @@ pub mod current;
 pub mod frames;
 pub mod heap;
 pub mod huge;
+pub mod prefetch;
 pub mod reserve;
 pub mod ring;
 pub mod shared;

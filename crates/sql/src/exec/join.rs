@@ -20,24 +20,24 @@ impl Exec<'_> {
     pub(super) fn nested_loop(&mut self, node: At) -> Result<bool> {
         let bytes = self.plan.bytes;
         let record = NestedLoop::read(bytes, node);
-        let (outer, inner) = (At(record.outer), At(record.inner));
-        let mut current = match self.take(node) {
-            State::Loop { matched } => Some(matched),
+        let inner = At(record.inner);
+        let (mut current, mut ahead, mut is_first) = match self.take(node) {
+            State::Loop { matched, ahead } => (matched, ahead, false),
             State::Done => {
                 self.put(node, State::Done);
                 return Ok(false);
             }
-            _ => None,
+            _ => (None, None, true),
         };
         loop {
             let mut matched = match current.take() {
                 Some(matched) => matched,
                 None => {
-                    if !self.next(outer)? {
+                    if !self.next_outer_of_loop(&record, is_first, &mut ahead)? {
                         self.put(node, State::Done);
                         return Ok(false);
                     }
-                    self.again(inner)?;
+                    is_first = false;
                     false
                 }
             };
@@ -49,19 +49,19 @@ impl Exec<'_> {
                 matched = true;
                 match record.join {
                     SEMI => {
-                        self.put(node, State::New);
+                        self.put(node, State::Loop { matched: None, ahead });
                         return Ok(true);
                     }
                     ANTI => break,
                     _ => {
-                        self.put(node, State::Loop { matched });
+                        self.put(node, State::Loop { matched: Some(matched), ahead });
                         return Ok(true);
                     }
                 }
             }
             if !matched && (record.join == LEFT || record.join == ANTI) {
                 self.nulls(record.nulls);
-                self.put(node, State::New);
+                self.put(node, State::Loop { matched: None, ahead });
                 return Ok(true);
             }
         }

@@ -16,6 +16,7 @@
 //! | [`recursive`] | recursive queries, common tables |
 //! | `spill`, `merge`, `kept` | what does not fit in memory: rows in files, sorted and merged, read again |
 //! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
+//! | `ahead` | rows that a loop reads ahead, to look up what belongs to several at a time |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`trigger`] | triggers of the tables that are changed |
@@ -34,6 +35,7 @@
 pub mod access;
 mod advisory;
 pub mod aggregate;
+mod ahead;
 pub mod around;
 pub mod conflict;
 pub mod constraint;
@@ -146,8 +148,8 @@ enum State {
     View(Box<scan::ViewState>),
     /// A function that gives a set.
     Function(Box<series::FunctionState>),
-    /// A loop with a row of the outer node.
-    Loop { matched: bool },
+    /// A loop: whether its outer row has met a partner, none if the next row is due; and rows that were read ahead.
+    Loop { matched: Option<bool>, ahead: Option<Box<ahead::Ahead>> },
     /// A hash join.
     Hash(Box<hash_join::HashState>),
     /// Rows of a common table.

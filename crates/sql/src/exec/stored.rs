@@ -166,7 +166,7 @@ pub(super) fn shapes_of(kinds: List<'_>) -> row::Shapes {
 }
 
 /// The columns of an index.
-type Key = SmallVec<[KeyColumn; 4]>;
+pub(super) type Key = SmallVec<[KeyColumn; 4]>;
 
 /// The columns of an index, from a list of kinds with directions above them.
 fn key_columns(list: List<'_>) -> Key {
@@ -330,18 +330,24 @@ impl Exec<'_> {
         }
     }
 
-    /// Computes what is looked for, and begins.
-    fn begin_index_scan(&mut self, record: &IndexScan, state: &mut IndexState) -> Result<Place> {
-        state.low.clear();
+    /// Appends the key of the columns whose values are given; false if one of these is null.
+    #[inline]
+    pub(super) fn encode_equal(&mut self, equal: u32, columns: &[KeyColumn], key: &mut Vec<u8>) -> Result<bool> {
         let start = self.stack.len();
-        let scratch = self.push(record.equal)?;
-        let complete = self.stack[start..].iter().zip(&state.key).try_fold(true, |complete, (value, column)| {
+        let scratch = self.push(equal)?;
+        let complete = self.stack[start..].iter().zip(columns).try_fold(true, |complete, (value, column)| {
             let datum = self.memory.datum(*value);
-            key::encode_column(*column, datum, &mut state.low).map(|()| complete && !datum.is_null())
+            key::encode_column(*column, datum, key).map(|()| complete && !datum.is_null())
         });
         self.stack.truncate(start);
         self.memory.scratch.truncate(scratch);
-        if !complete? {
+        complete
+    }
+
+    /// Computes what is looked for, and begins.
+    fn begin_index_scan(&mut self, record: &IndexScan, state: &mut IndexState) -> Result<Place> {
+        state.low.clear();
+        if !self.encode_equal(record.equal, &state.key, &mut state.low)? {
             return Ok(Place::Done);
         }
         let is_range = record.low != 0 || record.high != 0;
@@ -441,5 +447,22 @@ impl IndexState {
     /// What is looked for is computed again.
     pub(super) fn restart(&mut self) {
         self.place = Place::New;
+    }
+
+    /// What is looked for has been found already: it begins among these entries of a key.
+    pub(super) fn restart_among(&mut self, key: &[u8], found: Matches) {
+        self.low.clear();
+        self.low.extend_from_slice(key);
+        self.place = Place::Among(found, 0);
+    }
+
+    /// Nothing is looked for.
+    pub(super) fn finish(&mut self) {
+        self.place = Place::Done;
+    }
+
+    /// The table, the index and its columns.
+    pub(super) fn access(&self) -> (Heap, Btree, Key) {
+        (self.heap, self.index, self.key.clone())
     }
 }

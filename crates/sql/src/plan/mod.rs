@@ -16,6 +16,7 @@
 //! | `unnest` | subqueries in conditions that become joins |
 //! | `join`, `order` | which tables are joined in which order, and how |
 //! | [`path`] | how a table's rows are found |
+//! | `ahead` | which loops read rows ahead |
 //! | [`cost`], `selectivity`, `known` | how many rows there may be, and what they cost |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
@@ -27,6 +28,7 @@
 //! 2. A plan names the definitions that it was made from, with their versions; it is used only while they are current.
 //! 3. Planning decides; execution does. Where an execution has a choice, it depends on data alone.
 
+mod ahead;
 pub mod blob;
 pub mod cache;
 pub mod choose;

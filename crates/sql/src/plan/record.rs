@@ -193,6 +193,10 @@ records! {
         condition,
         /// Registers that are null in a row without a partner.
         nulls,
+        /// Registers of the first node, of which several rows are read ahead to look the second's up together; zero if none may be.
+        ahead,
+        /// Where bytes of these rows are kept.
+        buffer,
     }
     /// Rows of two nodes with equal keys.
     HashJoin {

@@ -88,7 +88,17 @@ impl Btree {
         point: Point<'_>,
         look: impl FnOnce(&PageRef<'_>, BtreePage<'_>) -> R,
     ) -> Result<R> {
-        let mut pinned = self.descend(point, 0)?;
+        self.at_leaf_from(self.descend(point, 0)?, point, look)
+    }
+
+    /// The same from a page on that was the leaf, or one left of it, while the session has held its snapshot (rule 6 of [`super`]).
+    #[inline]
+    pub(super) fn at_leaf_from<R>(
+        &self,
+        mut pinned: Pinned,
+        point: Point<'_>,
+        look: impl FnOnce(&PageRef<'_>, BtreePage<'_>) -> R,
+    ) -> Result<R> {
         for _ in 0..STEPS_MAX {
             let page = pinned.read();
             let view = tree_page(&page)?;

@@ -55,7 +55,7 @@ impl Btree {
 }
 
 #[inline]
-fn matches_on(page: BtreePage<'_>, key: &[u8], lsn: Lsn) -> Matches {
+pub(super) fn matches_on(page: BtreePage<'_>, key: &[u8], lsn: Lsn) -> Matches {
     let mut found = Matches { tids: [Tid::NONE; MATCHES_MAX], count: 0, more: false, lsn };
     let count = page.count();
     let mut position = page.lower_bound(key, Tid::MIN);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`descend`](mod@descend) | from the root to a page |
 //! | [`lookup`] | the entries of one key |
+//! | [`ahead`](mod@ahead) | the entries of several keys at a time |
 //! | [`scan`] | the entries of a range, either way |
 //! | [`insert`] | a new entry |
 //! | [`unique`] | is there a live row with the key? |
@@ -36,6 +37,7 @@
 //! What this does not do: know what a key means; compare anything but bytes; decide what a row's visibility is (but for unique
 //! checks).
 
+pub mod ahead;
 pub mod build;
 pub mod descend;
 pub mod insert;

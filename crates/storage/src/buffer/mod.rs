@@ -8,6 +8,7 @@
 //! | [`guard`] | a pinned page, and the latch on it: [`Pinned`], [`PageRef`], [`PageMut`] |
 //! | [`change`] | one logged change of pages |
 //! | [`fill`] | pages read in: by whoever needs them, awaited by all, complete without anybody |
+//! | `ahead` | what will be pinned soon is asked for from memory |
 //! | [`replace`](mod@replace) | which frame is used again: fresh ones, a scan's own, the clock |
 //! | [`clean`] | dirty pages chosen to be written; the cleaner |
 //!
@@ -36,6 +37,7 @@
 //!
 //! What this does not do: know what is in a page beyond its header; decide which pages are wanted ahead.
 
+mod ahead;
 pub mod change;
 pub mod clean;
 pub mod descriptor;

@@ -34,7 +34,7 @@ fn hash(page: PageId) -> u64 {
 }
 
 impl Pool {
-    fn bucket(&self, page: PageId) -> usize {
+    pub(super) fn bucket(&self, page: PageId) -> usize {
         hash(page) as usize & (self.buckets.len() - 1)
     }
 

@@ -7,7 +7,7 @@ use super::{Heap, Reader, view};
 use crate::buffer::PageRef;
 use crate::page::Tid;
 use crate::page::heap::row::{HEAP_ONLY, ROW_FLAGS, XMIN_ABORTED};
-use crate::page::heap::{Fate, HeapPage, Slot, Version};
+use crate::page::heap::{Fate, HeapPage, Slot, Version, word_at};
 use crate::relation::row::Count;
 use base::Result;
 
@@ -34,6 +34,18 @@ impl<R> Fetched<R> {
 }
 
 impl Heap {
+    /// Says that the row at a place will be fetched soon, first step ([`crate::Pool::expect`]).
+    #[inline]
+    pub fn expect(&self, root: Tid) {
+        self.relations.pool.expect(self.page_of(root));
+    }
+
+    /// Says so once more, after other work: second step.
+    #[inline]
+    pub fn approach(&self, root: Tid) {
+        self.relations.pool.approach(self.page_of(root), [0, word_at(root.slot)]);
+    }
+
     /// Looks at the row that an index knows under `root`, if the snapshot sees it: calls `look` with the version's place and bytes,
     /// under the page's latch (rule 3 of [`super`]).
     ///

@@ -1,5 +1,6 @@
 //! Nodes as records, from the bottom up.
 
+use super::super::ahead;
 use super::super::blob::At;
 use super::super::program::{Code, Step};
 use super::super::record::{
@@ -122,11 +123,19 @@ impl Encoder<'_> {
                 self.reads(condition, &mut read);
                 let mut outer_read = read.clone();
                 self.all_reads(inner, &mut outer_read);
-                let outer = self.node(outer, &outer_read)?.0;
+                let outer_at = self.node(outer, &outer_read)?.0;
                 let inner_at = self.node(inner, &read)?.0;
-                let nulls = self.saved(inner, needed)?;
-                let condition = self.condition(condition)?;
-                NestedLoop { join: *join as u32, outer, inner: inner_at, condition, nulls }.write(&mut self.plan, state)
+                let is_ahead = ahead::may_read(outer, inner);
+                let record = NestedLoop {
+                    join: *join as u32,
+                    outer: outer_at,
+                    inner: inner_at,
+                    condition: self.condition(condition)?,
+                    nulls: self.saved(inner, needed)?,
+                    ahead: if is_ahead { self.saved(outer, &outer_read)? } else { 0 },
+                    buffer: if is_ahead { self.new_buffer() } else { 0 },
+                };
+                record.write(&mut self.plan, state)
             }
             Node::HashJoin { join, outer, inner, keys, condition } => {
                 let mut read = needed.clone();

@@ -329,6 +329,6 @@ impl<'a> HeapPage<'a> {
 
 /// Where a slot's word lies in the page.
 #[inline(always)]
-fn word_at(slot: u16) -> usize {
+pub(crate) fn word_at(slot: u16) -> usize {
     HEAP_HEADER_BYTES + SLOT_BYTES * slot as usize
 }

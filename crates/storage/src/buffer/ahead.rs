@@ -1,0 +1,29 @@
+//! Pages that will be pinned soon: their memory is asked for in two steps, with other work in between.
+//!
+//! Of a page one knows where its bucket in the page table lies; of the bucket, the frame; of the frame, everything else. So
+//! whoever is going to pin several pages calls [`Pool::expect`] for all of them, then [`Pool::approach`] for all of them, and then pins
+//! them one by one: what would be three waits for memory a page has become one or two for all.
+//!
+//! Both are hints: a page that is not in the pool, or not the first of its bucket, is pinned as ever.
+
+use super::Pool;
+use base::PageId;
+use kernel::region::prefetch::prefetch;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Pool {
+    /// First step: asks for the page's bucket.
+    #[inline]
+    pub(crate) fn expect(&self, page: PageId) {
+        prefetch(&self.buckets[self.bucket(page)]);
+    }
+
+    /// Second step: asks for what pinning and latching the page reads, and for the lines that hold `offsets` of it.
+    #[inline]
+    pub(crate) fn approach<const N: usize>(&self, page: PageId, offsets: [usize; N]) {
+        if let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) {
+            prefetch(&self.descriptors[frame as usize]);
+            self.frames.prefetch(frame as usize, offsets);
+        }
+    }
+}
