@@ -71,6 +71,7 @@ table! {
     STACKED_DIAGNOSTICS_WITHOUT_HANDLER "0Z002" "stacked_diagnostics_accessed_without_active_handler" "There is no error that a handler deals with.";
     CASE_NOT_FOUND "20000" "case_not_found" "A CASE of a procedure has no branch for the value.";
     CARDINALITY_VIOLATION "21000" "cardinality_violation" "A subquery that must give one row gave more.";
+    DATA_EXCEPTION "22000" "data_exception" "A value that cannot be worked with.";
     STRING_DATA_RIGHT_TRUNCATION "22001" "string_data_right_truncation" "The text does not fit the column.";
     NUMERIC_VALUE_OUT_OF_RANGE "22003" "numeric_value_out_of_range" "The number does not fit the type.";
     NULL_VALUE_NOT_ALLOWED "22004" "null_value_not_allowed" "Null where a value must be.";

@@ -4,8 +4,8 @@
 //! Others ask meanwhile, in one statement each, for the note and for what the definitions give: both must be of the same change, whether
 //! the statement was prepared long ago or comes as text, in a transaction or alone. Rows that an index finds must be those that are there.
 //!
-//! Routines and triggers change along. Nothing locks them while they run, so that a statement may see one that is newer than its snapshot, as
-//! in PostgreSQL; but one that is older than what had been committed when the statement was sent is a plan, or a body, for an old shape.
+//! Routines, triggers and enums change along. Nothing locks them while they run, or their values have their names of now, so that a statement
+//! may see one that is newer than its snapshot, as in PostgreSQL; but one that is older than what had been committed when the statement was sent is a plan, or a body, for an old shape.
 //!
 //! That the load finds a server that keeps plans is a test of its own.
 
@@ -18,13 +18,16 @@ use std::time::{Duration, Instant};
 use support::server::{MODELS, Model, Server};
 
 const SETUP: &str = "\
-    drop view if exists seen; drop table if exists noted, wide, named, big, marked;\
+    drop view if exists seen; drop table if exists noted, wide, named, big, marked, labelled;\
+    drop type if exists made, grown, renamed;\
     create table noted (n integer); insert into noted values (0);\
     create view seen as select 0 as n;\
     create table wide (id integer, filler text default 'x', c integer default 0); insert into wide values (0);\
     create table named (n integer); insert into named values (0);\
     create table big (id integer primary key, v integer); insert into big select g, g % 10 from generate_series(1, 300) as g;\
     create table marked (id integer, m integer);\
+    create type made as enum ('v0'); create type grown as enum ('v0'); create type renamed as enum ('v0', 'other');\
+    create table labelled (l renamed); insert into labelled values ('v0');\
     create or replace function told() returns integer language sql as 'select 0';\
     create or replace function said() returns integer language plpgsql as 'begin return 0; end';\
     create or replace procedure put(inout n integer) language plpgsql as 'begin n := 0; end';\
@@ -44,14 +47,18 @@ const PAIRS: [&str; 6] = [
     "select (select count(*) from big where v = 3)::integer, (select count(*) from big where v + 0 = 3)::integer",
 ];
 
-/// Statements that give the number of the change whose routines they run.
-const ROUTINES: [&str; 6] = [
+/// Statements that give the number of the change whose routines they run, or whose types they have values of.
+const ROUTINES: [&str; 10] = [
     "select told()",
     "select said()",
     "insert into marked values (0) returning m",
     "call put(null)",
     "select asking()",
     "select reading()",
+    "select substr(enum_first(null::made)::text, 2)::integer",
+    "select substr(enum_last(null::grown)::text, 2)::integer",
+    "select substr(l::text, 2)::integer from labelled",
+    "select substr(max(m)::text, 2)::integer from (select unnest(enum_range(null::made)) as m) as all_of_it",
 ];
 
 /// How long a model is tried.
@@ -84,9 +91,12 @@ fn change(client: &mut Client, number: i32) -> Result<(), postgres::Error> {
          create or replace function said() returns integer language plpgsql as 'begin return {number}; end';\
          create or replace procedure put(inout n integer) language plpgsql as 'begin n := {number}; end';\
          create or replace function mark() returns trigger language plpgsql as 'begin new.m := {number}; return new; end';\
+         drop type made; create type made as enum ('v{number}');\
+         alter type grown add value 'v{number}'; alter type renamed rename value 'v{before}' to 'v{number}';\
          delete from marked;\
          {index}; insert into big values ({} , 3) on conflict do nothing; delete from wide where id <> 0; commit",
-        1000 + number
+        1000 + number,
+        before = number - 1
     ))
 }
 

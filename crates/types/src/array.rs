@@ -11,6 +11,8 @@
 //! 1. At most six dimensions and 2^27 elements, as in PostgreSQL.
 //! 2. [`Array::decode`] checks the header against the bytes; the iterator checks each element as it comes.
 
+pub mod part;
+
 use super::datetime::Style;
 use super::table::{self, Kind, Oid};
 use super::text::is_space;

@@ -148,6 +148,8 @@ functions! {
     383 "array_cat" [ANYCOMPATIBLEARRAY ANYCOMPATIBLEARRAY] ANYCOMPATIBLEARRAY ArrayCat CalledOnNull Immutable;
     747 "array_dims" [ANYARRAY] TEXT ArrayDims Strict Immutable;
     744 "array_eq" [ANYARRAY ANYARRAY] BOOL ArrayEq Strict Immutable;
+    1193 "array_fill" [ANYELEMENT INT4_ARRAY] ANYARRAY ArrayFill CalledOnNull Immutable;
+    1286 "array_fill" [ANYELEMENT INT4_ARRAY INT4_ARRAY] ANYARRAY ArrayFill CalledOnNull Immutable;
     396 "array_ge" [ANYARRAY ANYARRAY] BOOL ArrayGe Strict Immutable;
     392 "array_gt" [ANYARRAY ANYARRAY] BOOL ArrayGt Strict Immutable;
     393 "array_le" [ANYARRAY ANYARRAY] BOOL ArrayLe Strict Immutable;
@@ -157,6 +159,7 @@ functions! {
     748 "array_ndims" [ANYARRAY] INT4 ArrayNdims Strict Immutable;
     390 "array_ne" [ANYARRAY ANYARRAY] BOOL ArrayNe Strict Immutable;
     3277 "array_position" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] INT4 ArrayPosition CalledOnNull Immutable;
+    3278 "array_position" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE INT4] INT4 ArrayPosition CalledOnNull Immutable;
     3279 "array_positions" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] INT4_ARRAY ArrayPositions CalledOnNull Immutable;
     379 "array_prepend" [ANYCOMPATIBLE ANYCOMPATIBLEARRAY] ANYCOMPATIBLEARRAY ArrayPrepend CalledOnNull Immutable;
     3167 "array_remove" [ANYCOMPATIBLEARRAY ANYCOMPATIBLE] ANYCOMPATIBLEARRAY ArrayRemove CalledOnNull Immutable;
@@ -416,6 +419,12 @@ functions! {
     2259 "has_function_privilege" [OID OID TEXT] BOOL HasFunctionPrivilege Strict Stable;
     2260 "has_function_privilege" [TEXT TEXT] BOOL HasFunctionPrivilege Strict Stable;
     2261 "has_function_privilege" [OID TEXT] BOOL HasFunctionPrivilege Strict Stable;
+    2262 "has_language_privilege" [NAME TEXT TEXT] BOOL HasLanguagePrivilege Strict Stable;
+    2263 "has_language_privilege" [NAME OID TEXT] BOOL HasLanguagePrivilege Strict Stable;
+    2264 "has_language_privilege" [OID TEXT TEXT] BOOL HasLanguagePrivilege Strict Stable;
+    2265 "has_language_privilege" [OID OID TEXT] BOOL HasLanguagePrivilege Strict Stable;
+    2266 "has_language_privilege" [TEXT TEXT] BOOL HasLanguagePrivilege Strict Stable;
+    2267 "has_language_privilege" [OID TEXT] BOOL HasLanguagePrivilege Strict Stable;
     2268 "has_schema_privilege" [NAME TEXT TEXT] BOOL HasSchemaPrivilege Strict Stable;
     2269 "has_schema_privilege" [NAME OID TEXT] BOOL HasSchemaPrivilege Strict Stable;
     2270 "has_schema_privilege" [OID TEXT TEXT] BOOL HasSchemaPrivilege Strict Stable;
@@ -434,6 +443,12 @@ functions! {
     1925 "has_table_privilege" [OID OID TEXT] BOOL HasTablePrivilege Strict Stable;
     1926 "has_table_privilege" [TEXT TEXT] BOOL HasTablePrivilege Strict Stable;
     1927 "has_table_privilege" [OID TEXT] BOOL HasTablePrivilege Strict Stable;
+    3138 "has_type_privilege" [NAME TEXT TEXT] BOOL HasTypePrivilege Strict Stable;
+    3139 "has_type_privilege" [NAME OID TEXT] BOOL HasTypePrivilege Strict Stable;
+    3140 "has_type_privilege" [OID TEXT TEXT] BOOL HasTypePrivilege Strict Stable;
+    3141 "has_type_privilege" [OID OID TEXT] BOOL HasTypePrivilege Strict Stable;
+    3142 "has_type_privilege" [TEXT TEXT] BOOL HasTypePrivilege Strict Stable;
+    3143 "has_type_privilege" [OID TEXT] BOOL HasTypePrivilege Strict Stable;
     872 "initcap" [TEXT] TEXT Initcap Strict Immutable;
     237 "int2" [FLOAT8] INT2 FloatToInt2 Strict Immutable;
     238 "int2" [FLOAT4] INT2 FloatToInt2 Strict Immutable;

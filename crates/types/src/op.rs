@@ -9,6 +9,9 @@
 //! 2. An operation is either pure, and then `eval` does it, or the caller's ([`Op::is_external`]): session, catalog and
 //!    executor look at it before they ask `eval`.
 
+/// In the place of a slice's index: it was left out, so that it is the array's own.
+pub const LEFT_OUT: i64 = i64::MAX;
+
 /// Which part of [`eval`](super::eval) does an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
@@ -198,6 +201,12 @@ ops! {
             ArrayLength ArrayLower ArrayUpper ArrayNdims Cardinality ArrayPosition ArrayAppend ArrayPrepend ArrayCat
             ArrayContains ArrayContained ArrayOverlap ArrayToString StringToArray ArrayDims ArrayRemove ArrayReplace
             ArrayPositions TrimArray;
+        "An element of an array by its indexes; a slice by a first and a last one for each dimension ([`LEFT_OUT`])."
+            ArrayElement ArraySlice;
+        "An array with another part: the type of its elements and what the part is to be stand before the indexes."
+            ArrayWithElement ArrayWithSlice;
+        "An array of one value, whose type stands before it."
+            ArrayFill;
         "Values of an enum, whose type stands before the arguments."
             EnumFirst EnumLast EnumAll EnumRange;
         "A record of fields: of each its name, its type and its value."
@@ -245,7 +254,7 @@ ops! {
             CancelBackend TerminateBackend ReloadConfiguration BlockingPids ServerStartTime ConfigurationLoadTime SizePretty
             StatisticsColumns TriggerDefinition FormatType
             HasTablePrivilege HasSequencePrivilege HasColumnPrivilege HasAnyColumnPrivilege HasSchemaPrivilege
-            HasDatabasePrivilege HasFunctionPrivilege HasRole
+            HasDatabasePrivilege HasFunctionPrivilege HasTypePrivilege HasLanguagePrivilege HasRole
             AclDefault MakeAclItem OwnEncoding EncodingNumber EncodingLength CollationIsVisible ClassIsVisible FamilyIsVisible
             OperatorIsVisible RelationIsUpdatable ColumnIsUpdatable DatabaseSize TablespaceSize TablespaceLocation
             DescribeObject ArgumentDefault ToRegnamespace ToRegoper ToRegoperator ToRegproc ToRegprocedure ToRegrole;
@@ -332,6 +341,9 @@ impl Op {
                 | MakeRecord
                 | RecordIsNull
                 | RecordIsNotNull
+                | ArrayWithElement
+                | ArrayWithSlice
+                | ArrayFill
                 | EnumFirst
                 | EnumLast
                 | EnumAll

@@ -131,7 +131,8 @@ fn category(oid: Oid) -> (u8, bool) {
     table::by_oid(oid).map_or((b'U', false), |row| (row.category, row.preferred))
 }
 
-fn is_polymorphic(oid: Oid) -> bool {
+/// Is it a type that the arguments of a call decide?
+pub fn is_polymorphic(oid: Oid) -> bool {
     is_any_element(oid) || is_any_compatible(oid)
 }
 
@@ -139,7 +140,8 @@ fn is_any_element(oid: Oid) -> bool {
     matches!(oid, Oid::ANYELEMENT | Oid::ANYARRAY | Oid::ANYNONARRAY | Oid::ANYENUM)
 }
 
-fn is_any_compatible(oid: Oid) -> bool {
+/// Is it one of those that are the common type of their arguments?
+pub fn is_any_compatible(oid: Oid) -> bool {
     matches!(oid, Oid::ANYCOMPATIBLE | Oid::ANYCOMPATIBLEARRAY | Oid::ANYCOMPATIBLENONARRAY)
 }
 
@@ -281,6 +283,13 @@ fn keep_by_known_type<T: Signature>(left: &mut Vec<T>, actual: &[Oid]) {
     if left.iter().filter(|candidate| accepts(candidate.args(), &assumed)).count() == 1 {
         left.retain(|candidate| accepts(candidate.args(), &assumed));
     }
+}
+
+/// What types are in a call with these arguments, which are declared so.
+///
+/// Errors: `42804` where nothing tells, `42704` where there is no array of a type.
+pub fn concrete_types(declared: &[Oid], actual: &[Oid], types: &[Oid]) -> Result<Vec<Oid>> {
+    types.iter().map(|ty| make_concrete(declared, *ty, actual).map(|(_, ty)| ty)).collect()
 }
 
 /// Puts concrete types in the place of polymorphic ones, in the arguments and the result.

@@ -280,20 +280,10 @@ impl Binder<'_> {
                 let fields = self.fields_of(expr, scope, clause)?.unwrap_or_default();
                 self.record(fields)?
             }
-            Ast::Subscript(operand, index) => {
+            Ast::Subscript(operand, subscripts) => {
+                let operand_at = operand.at;
                 let operand = self.expr(operand, scope, clause)?;
-                let index_at = index.at;
-                let index = self.expr(index, scope, clause)?;
-                if operand.ty.oid == Oid::JSONB {
-                    return self.json_subscript(operand, index, index_at);
-                }
-                let Some(element) = table::element_of(operand.ty.oid) else {
-                    let ty = typmod::format_type(Type::plain(operand.ty.oid));
-                    let message = format!("cannot subscript type {ty} because it does not support subscripting");
-                    return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).at(self.position(at)));
-                };
-                let index = self.coerce(index, Type::plain(Oid::INT4), Context::Assignment, index_at)?;
-                super::coerce::element(operand, index, element)
+                self.subscripted(operand, subscripts, scope, clause, operand_at)?
             }
             Ast::Field(operand, field) => self.field_of(operand, field, scope, clause, at)?,
             Ast::Collate(operand, path) => {
@@ -469,6 +459,7 @@ impl Binder<'_> {
         for (operand, oid) in operands.into_iter().zip(args) {
             arguments.push(self.coerce(operand, Type::plain(oid), context, at)?);
         }
+        self.with_arrays(row.op, &mut arguments)?;
         let call = Call {
             op: row.op,
             strict: row.op.is_strict() || row.op == Op::Identity,
@@ -492,8 +483,8 @@ impl Binder<'_> {
     fn resolved_call(&mut self, function: Resolved<Function>, arguments: Vec<Expr>, at: u32) -> Result<Expr> {
         let Resolved { row, args, result, context } = function;
         let mut coerced = Vec::with_capacity(arguments.len() + 1);
-        if matches!(row.op, Op::EnumFirst | Op::EnumLast | Op::EnumAll | Op::EnumRange) {
-            // Which enum it is is not told by a null.
+        if matches!(row.op, Op::EnumFirst | Op::EnumLast | Op::EnumAll | Op::EnumRange | Op::ArrayFill) {
+            // Which type it is is not told by a null.
             let oid = args.first().map_or(0, |oid| oid.0);
             coerced.push(Expr::constant(Constant::Int(oid.into()), Type::plain(Oid::OID)));
         }
@@ -508,6 +499,7 @@ impl Binder<'_> {
                 (_, false) => self.coerce(argument, Type::plain(oid), context, at)?,
             });
         }
+        self.with_arrays(row.op, &mut coerced)?;
         if matches!(row.op, Op::ToJson | Op::ToJsonb)
             && let Some(argument) = coerced.pop()
         {
@@ -550,9 +542,6 @@ impl Binder<'_> {
         if before.is_empty() && last.text == GROUPING && call.over.is_none() {
             return Ok((self.grouping_test(call, scope, clause, at)?, false));
         }
-        if call.variadic {
-            return Err(self.unsupported("VARIADIC", at));
-        }
         const ARGUMENTS_MAX: usize = 100;
         if call.arguments.len() > ARGUMENTS_MAX {
             let message = format!("cannot pass more than {ARGUMENTS_MAX} arguments to a function");
@@ -577,6 +566,12 @@ impl Binder<'_> {
         arguments.retain(|argument| !super::fields::is_no_argument(argument));
         if let Some(found) = self.routine_called(call, &arguments, at)? {
             return self.routine_call(call, found, arguments, clause, at);
+        }
+        if call.variadic {
+            if call.over.is_some() || is_aggregate {
+                return Err(self.unsupported("VARIADIC in a call of an aggregate", at));
+            }
+            return Ok((self.spread_call(last.text, arguments, at)?, false));
         }
         if last.text == "overlaps" {
             self.span_ends(&mut arguments, at)?;

@@ -79,12 +79,16 @@ impl Binder<'_> {
                 let around = Scope { namespace: before, parent };
                 self.function_item(call, *ordinality, alias.as_ref(), &around)
             }
+            TableRef::Functions { calls, ordinality, alias } => {
+                let around = Scope { namespace: before, parent };
+                self.rows_from(calls, *ordinality, alias.as_ref(), &around)
+            }
             TableRef::Join(join) => self.join(join, before, parent),
         }
     }
 
     /// A relation's own names, for the namespace.
-    fn offers(&self, relation: RelationId, schema: Option<String>) -> Namespace {
+    pub(super) fn offers(&self, relation: RelationId, schema: Option<String>) -> Namespace {
         let found = &self.bound.relations[relation as usize];
         let columns: Vec<ScopeColumn> = found
             .columns
@@ -108,7 +112,7 @@ impl Binder<'_> {
     }
 
     /// Gives a relation the names of an alias.
-    fn rename(&mut self, relation: RelationId, alias: &Alias<'_>) -> Result<()> {
+    pub(super) fn rename(&mut self, relation: RelationId, alias: &Alias<'_>) -> Result<()> {
         let found = &mut self.bound.relations[relation as usize];
         found.name = alias.name.text.to_owned();
         let visible = found.columns.iter().filter(|(name, _)| !name.is_empty()).count();
@@ -238,7 +242,7 @@ impl Binder<'_> {
         Ok(self.bound.relations.len() as RelationId - 1)
     }
 
-    fn function_item(
+    pub(super) fn function_item(
         &mut self,
         call: &ast::Expr<'_>,
         ordinality: bool,
@@ -485,7 +489,7 @@ fn looks_left(item: &TableRef<'_>) -> bool {
     match item {
         TableRef::Table { .. } => false,
         TableRef::Subquery { lateral, .. } => *lateral,
-        TableRef::Function { .. } => true,
+        TableRef::Function { .. } | TableRef::Functions { .. } => true,
         TableRef::Join(join) => looks_left(&join.left) || looks_left(&join.right),
     }
 }

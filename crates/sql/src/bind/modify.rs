@@ -41,7 +41,7 @@ impl Binder<'_> {
         let columns = self.insert_columns(insert, &changed)?;
         self.needs(relation, INSERT);
         let query = match insert.source {
-            None => self.insert_rows(&[&[]], &[], &table, insert.overriding)?,
+            None => self.insert_rows(&[&[]], &[], &table, insert)?,
             Some(source) => match plain_values(source) {
                 Some(rows) => {
                     self.with(source.with, source.recursive, None)?;
@@ -52,7 +52,7 @@ impl Binder<'_> {
                     });
                     self.check_width(insert, width)?;
                     self.note_inserted(relation, &columns[..width.min(columns.len())]);
-                    self.insert_rows(rows, &columns, &table, insert.overriding)?
+                    self.insert_rows(rows, &columns, &table, insert)?
                 }
                 None => self.insert_query(source, (relation, &columns), &table, insert)?,
             },
@@ -344,9 +344,13 @@ impl Binder<'_> {
             return changed.all_columns(rows.and_then(|rows| rows.first()).map_or(usize::MAX, |row| row.len()));
         }
         let mut columns = Vec::with_capacity(insert.columns.len());
-        for name in insert.columns {
+        for (place, column) in insert.columns.iter().enumerate() {
+            let name = &column.name;
             let index = self.find_column(changed, name, "insert into")?;
-            if columns.contains(&index) {
+            // Several parts of one column may be given, but nothing beside the whole.
+            let is_whole = |other: usize| insert.columns[other].subscripts.is_empty();
+            let mut others = (0..place).filter(|&other| columns[other] == index);
+            if others.any(|other| is_whole(other) || column.subscripts.is_empty()) {
                 let message = format!("column \"{}\" specified more than once", name.text);
                 return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message).at(self.position(name.at)));
             }
@@ -359,9 +363,9 @@ impl Binder<'_> {
     fn check_width(&self, insert: &ast::Insert<'_>, given: usize) -> Result<()> {
         match insert.columns.get(given) {
             None => Ok(()),
-            Some(name) => {
+            Some(column) => {
                 let message = "INSERT has more target columns than expressions";
-                Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)))
+                Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(column.name.at)))
             }
         }
     }
@@ -371,8 +375,9 @@ impl Binder<'_> {
         rows: &[&[ast::Expr<'_>]],
         columns: &[usize],
         table: &TableDef,
-        overriding: Option<Overriding>,
+        insert: &ast::Insert<'_>,
     ) -> Result<Query> {
+        let overriding = insert.overriding;
         let mut bound = Vec::with_capacity(rows.len());
         for row in rows {
             if let Some(extra) = row.get(columns.len()) {
@@ -389,18 +394,23 @@ impl Binder<'_> {
             }
             let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
             if row.iter().any(|expr| matches!(expr.kind, ast::ExprKind::WholeRow(_))) {
-                bound.push(self.spread_row(row, columns, table, overriding)?);
+                bound.push(self.spread_row(row, columns, table, insert)?);
                 continue;
             }
-            for (expr, &column) in row.iter().zip(columns) {
+            for (place, (expr, &column)) in row.iter().zip(columns).enumerate() {
+                let target = insert.columns.get(place).filter(|target| !target.subscripts.is_empty());
                 if matches!(expr.kind, ast::ExprKind::Default) {
-                    continue;
+                    match target {
+                        Some(_) => return Err(self.no_default_part(expr.at)),
+                        None => continue,
+                    }
                 }
                 let value = self.expr(expr, &Scope::EMPTY, Clause::Values)?;
                 if !takes_value(table, column, overriding)? {
                     continue;
                 }
-                values[column] = Some(self.assign(value, table, column, expr.at)?);
+                let before = values[column].take();
+                values[column] = Some(self.inserted(value, table, column, (target, before), expr.at)?);
             }
             let mut row = Vec::with_capacity(table.columns.len());
             for (column, _) in table.visible() {
@@ -418,14 +428,29 @@ impl Binder<'_> {
         self.plain_query(Body::Values(bound), targets)
     }
 
+    /// A value for a column of a new row, or for a part of one, which has other parts already.
+    fn inserted(
+        &mut self,
+        value: Expr,
+        table: &TableDef,
+        column: usize,
+        (target, before): (Option<&ast::Assigned<'_>>, Option<Expr>),
+        at: u32,
+    ) -> Result<Expr> {
+        let Some(target) = target else { return self.assign(value, table, column, at) };
+        let whole = before.unwrap_or_else(|| Expr::constant(Constant::Null, table.columns[column].ty));
+        self.with_part(whole, target, value, (&Scope::EMPTY, Clause::Values), at)
+    }
+
     /// A row of values with records in it, each of which stands for all its fields.
     fn spread_row(
         &mut self,
         row: &[ast::Expr<'_>],
         columns: &[usize],
         table: &TableDef,
-        overriding: Option<Overriding>,
+        insert: &ast::Insert<'_>,
     ) -> Result<Vec<Expr>> {
+        let overriding = insert.overriding;
         let at = row.first().map_or(0, |expr| expr.at);
         let expr = ast::Expr { kind: ast::ExprKind::Row(row), at, height: 1 };
         let fields = self.fields_of(&expr, &Scope::EMPTY, Clause::Values)?.unwrap_or_default();
@@ -434,9 +459,11 @@ impl Binder<'_> {
                 .at(self.position(at)));
         }
         let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
-        for ((_, value, at), &column) in fields.into_iter().zip(columns) {
+        for (place, ((_, value, at), &column)) in fields.into_iter().zip(columns).enumerate() {
             if takes_value(table, column, overriding)? {
-                values[column] = Some(self.assign(value, table, column, at)?);
+                let target = insert.columns.get(place).filter(|target| !target.subscripts.is_empty());
+                let before = values[column].take();
+                values[column] = Some(self.inserted(value, table, column, (target, before), at)?);
             }
         }
         let mut spread = Vec::with_capacity(table.columns.len());
@@ -490,13 +517,15 @@ impl Binder<'_> {
         self.bound.relations[relation as usize].source = Source::Query(Box::new(query));
         let mut targets = Vec::with_capacity(table.columns.len());
         for (column, definition) in table.visible() {
-            let value = columns.iter().position(|&given| given == column).and_then(|index| given.get(index));
-            let value = match value {
-                Some(value) if takes_value(table, column, insert.overriding)? => Some(value),
-                _ => None,
-            };
+            let mut value = None;
+            for (place, given) in given.iter().enumerate().filter(|(place, _)| columns[*place] == column) {
+                if takes_value(table, column, insert.overriding)? {
+                    let target = insert.columns.get(place).filter(|target| !target.subscripts.is_empty());
+                    value = Some(self.inserted(given.clone(), table, column, (target, value.take()), at)?);
+                }
+            }
             let expr = match value {
-                Some(value) => self.assign(value.clone(), table, column, at)?,
+                Some(value) => value,
                 None => self.default(table, column)?,
             };
             targets.push(Target { name: definition.name.clone(), expr });
@@ -612,8 +641,8 @@ impl Binder<'_> {
 
     /// The columns that are assigned to get other values.
     fn note_assigned(&mut self, changed: &Changed, assignments: &[ast::Assignment<'_>]) {
-        for name in assignments.iter().flat_map(|assignment| assignment.columns) {
-            if let Ok(Some(column)) = changed.column(name.text, "update") {
+        for target in assignments.iter().flat_map(|assignment| assignment.columns) {
+            if let Ok(Some(column)) = changed.column(target.name.text, "update") {
                 self.note_updated(changed.relation, column);
             }
         }
@@ -627,6 +656,8 @@ impl Binder<'_> {
     ) -> Result<Vec<(usize, Expr)>> {
         let table = &*changed.table;
         let mut assigned: Vec<(usize, Expr)> = Vec::with_capacity(assignments.len());
+        // The columns of which parts are assigned.
+        let mut parts = Vec::new();
         for assignment in assignments {
             let values: Vec<ast::Expr<'_>> = match (assignment.multiple, assignment.value.kind) {
                 (false, _) => vec![assignment.value],
@@ -645,13 +676,13 @@ impl Binder<'_> {
                 )
                 .at(self.position(assignment.value.at)));
             }
-            for (name, value) in assignment.columns.iter().zip(values) {
-                let column = self.find_column(changed, name, "update")?;
-                if assigned.iter().any(|(other, _)| *other == column) {
-                    let message = format!("multiple assignments to same column \"{}\"", name.text);
-                    return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(name.at)));
-                }
+            for (target, value) in assignment.columns.iter().zip(values) {
+                let column = self.find_column(changed, &target.name, "update")?;
+                let before = self.assigned_before(target, column, &mut assigned, &mut parts)?;
                 let value = match value.kind {
+                    ast::ExprKind::Default if !target.subscripts.is_empty() => {
+                        return Err(self.no_default_part(value.at));
+                    }
                     ast::ExprKind::Default if table.columns[column].generated => continue,
                     ast::ExprKind::Default => self.default(table, column)?,
                     _ => {
@@ -660,13 +691,41 @@ impl Binder<'_> {
                         }
                         let at = value.at;
                         let value = self.expr(&value, scope, Clause::Update)?;
-                        self.assign(value, table, column, at)?
+                        match target.subscripts.is_empty() {
+                            true => self.assign(value, table, column, at)?,
+                            false => {
+                                let own = Expr::column(changed.relation, column as u16, table.columns[column].ty);
+                                let whole = before.unwrap_or(own);
+                                self.with_part(whole, target, value, (scope, Clause::Update), at)?
+                            }
+                        }
                     }
                 };
                 assigned.push((column, value));
             }
         }
         Ok(assigned)
+    }
+
+    /// What a column was assigned before, if this is another part of it; then it is taken away. Errors: `42601` for a column that is
+    /// assigned twice.
+    fn assigned_before(
+        &self,
+        target: &ast::Assigned<'_>,
+        column: usize,
+        assigned: &mut Vec<(usize, Expr)>,
+        parts: &mut Vec<usize>,
+    ) -> Result<Option<Expr>> {
+        let is_part = !target.subscripts.is_empty();
+        let before = assigned.iter().position(|(other, _)| *other == column);
+        if before.is_some() && !(is_part && parts.contains(&column)) {
+            let message = format!("multiple assignments to same column \"{}\"", target.name.text);
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(self.position(target.name.at)));
+        }
+        if is_part {
+            parts.push(column);
+        }
+        Ok(before.map(|place| assigned.remove(place).1))
     }
 
     /// `(a, b) = (SELECT …)`: a subquery for each column, of which the others are left out. So none of it may be volatile.
@@ -680,7 +739,11 @@ impl Binder<'_> {
     ) -> Result<()> {
         let table = &*changed.table;
         let at = assignment.value.at;
-        for (index, name) in assignment.columns.iter().enumerate() {
+        for (index, target) in assignment.columns.iter().enumerate() {
+            let name = &target.name;
+            if !target.subscripts.is_empty() {
+                return Err(self.unsupported("a part of a column among columns of a subquery", name.at));
+            }
             let first = self.bound.subplans.len();
             let bound = self.subquery(query, scope, Clause::Update)?;
             if bound.visible != assignment.columns.len() {

@@ -13,12 +13,13 @@ use super::expr::Clause;
 use super::scope::Scope;
 use super::tree::{Call, Expr, ExprKind};
 use crate::catalog::routine::RoutineDef;
+use crate::exec::routine::{name_with_types, split_types};
 use crate::parser::ast;
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
 use crate::types::op::Op;
 use crate::types::resolve::{self, Candidate};
-use crate::types::{Oid, Type, function, typmod};
+use crate::types::{Oid, Type, function, table, typmod};
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
 
@@ -26,14 +27,25 @@ use std::sync::Arc;
 pub(super) struct Meant {
     routine: Arc<RoutineDef>,
     places: Vec<Option<usize>>,
+    /// The last input is an array of the arguments from its own on.
+    gathers: bool,
 }
 
 /// Which argument goes to which input; none if they do not fit.
-fn placed(routine: &RoutineDef, arguments: &[ast::Argument<'_>]) -> Option<Vec<Option<usize>>> {
+fn placed(routine: &Arc<RoutineDef>, call: &ast::Call<'_>) -> Option<Meant> {
     let inputs: Vec<_> = routine.input_parameters().collect();
+    let arguments = call.arguments;
+    let is_named = arguments.iter().any(|argument| argument.name.is_some());
+    let is_spread = routine.variadic && !call.variadic;
+    if is_spread && is_named {
+        return None;
+    }
+    // With fewer arguments the array is a default, as any other.
+    let gathers = is_spread && arguments.len() >= inputs.len();
     let mut places = vec![None; inputs.len()];
     for (index, argument) in arguments.iter().enumerate() {
         let at = match argument.name {
+            None if gathers && index >= inputs.len() => break,
             None => index,
             Some(name) => inputs.iter().position(|input| input.name == name.text)?,
         };
@@ -42,7 +54,24 @@ fn placed(routine: &RoutineDef, arguments: &[ast::Argument<'_>]) -> Option<Vec<O
         }
     }
     let complete = places.iter().zip(&inputs).all(|(place, input)| place.is_some() || input.default.is_some());
-    complete.then_some(places)
+    complete.then(|| Meant { routine: routine.clone(), places, gathers })
+}
+
+impl Meant {
+    /// What each of so many arguments is declared as.
+    fn declared(&self, arguments: usize) -> Vec<Oid> {
+        let element = self.routine.variadic_element().filter(|_| self.gathers);
+        let mut declared = vec![element.unwrap_or(Oid::NONE); arguments];
+        let inputs = self.routine.inputs();
+        for (at, (place, oid)) in self.places.iter().zip(&inputs).enumerate() {
+            if let Some(place) = place
+                && !(self.gathers && at + 1 == inputs.len())
+            {
+                declared[*place] = *oid;
+            }
+        }
+        declared
+    }
 }
 
 impl Binder<'_> {
@@ -70,17 +99,14 @@ impl Binder<'_> {
         let mut fitting = Vec::new();
         let mut candidates = Vec::new();
         for routine in named {
-            let Some(places) = placed(&routine, call.arguments) else { continue };
-            let inputs = routine.inputs();
-            let mut args = vec![Oid::NONE; actual.len()];
-            places.iter().zip(&inputs).for_each(|(place, oid)| {
-                if let Some(place) = place {
-                    args[*place] = *oid;
-                }
-            });
-            candidates.push(Candidate { index: fitting.len(), args });
-            fitting.push(Meant { routine, places });
+            let Some(meant) = placed(&routine, call) else { continue };
+            candidates.push(Candidate { index: fitting.len(), args: meant.declared(actual.len()) });
+            fitting.push(meant);
         }
+        // Of two that take the same, the one that takes it as it is goes first.
+        let plain: Vec<Vec<Oid>> =
+            candidates.iter().filter(|one| !fitting[one.index].gathers).map(|one| one.args.clone()).collect();
+        candidates.retain(|one| !fitting[one.index].gathers || !plain.contains(&one.args));
         let is_own = schema.is_none()
             && (!function::by_name(last.text).is_empty() || !crate::types::aggregate::by_name(last.text).is_empty());
         if is_own
@@ -128,11 +154,13 @@ impl Binder<'_> {
     pub(super) fn routine_call(
         &mut self,
         call: &ast::Call<'_>,
-        Meant { routine, places }: Meant,
+        meant: Meant,
         arguments: Vec<Expr>,
         clause: Clause,
         at: u32,
     ) -> Result<(Expr, bool)> {
+        let (routine, types) = self.routine_in_call(&meant, &arguments, at)?;
+        let Meant { places, gathers, .. } = meant;
         let name = routine.name.as_str();
         self.check_plain_call(call, name, at)?;
         if matches!(clause, Clause::Check | Clause::Generation | Clause::Index | Clause::IndexPredicate) {
@@ -142,10 +170,19 @@ impl Binder<'_> {
         }
         let mut given: Vec<Option<Expr>> = arguments.into_iter().map(Some).collect();
         let number = Expr::constant(Constant::Int(routine.oid.0.into()), Type::plain(Oid::OID));
-        let shown = Expr::constant(Constant::Bytes(name.as_bytes().to_vec()), Type::plain(Oid::TEXT));
+        let shown = Expr::constant(Constant::Bytes(name_with_types(name, &types)), Type::plain(Oid::TEXT));
         let mut operands = vec![number, shown];
-        for (parameter, place) in routine.input_parameters().zip(places) {
+        let last = places.len().saturating_sub(1);
+        for (index, (parameter, place)) in routine.input_parameters().zip(places).enumerate() {
             let ty = Type::plain(parameter.ty.oid);
+            if let (true, Some(first), Some(element)) = (gathers && index == last, place, table::element_of(ty.oid)) {
+                let mut items = Vec::with_capacity(given.len() - first);
+                for item in given[first..].iter_mut().filter_map(Option::take) {
+                    items.push(self.coerce(item, Type::plain(element), Context::Implicit, at)?);
+                }
+                operands.push(Expr { kind: ExprKind::Array(items), ty });
+                continue;
+            }
             let given = place.and_then(|place| given.get_mut(place)?.take());
             operands.push(match (given, &parameter.default) {
                 (Some(argument), _) => self.coerce(argument, ty, Context::Implicit, at)?,
@@ -187,6 +224,64 @@ impl Binder<'_> {
         Ok((self.call(call, Type::plain(routine.result)), set))
     }
 
+    /// A function as it is in a call, with its types there if the arguments decide about them.
+    fn routine_in_call(&mut self, meant: &Meant, arguments: &[Expr], at: u32) -> Result<(Arc<RoutineDef>, Vec<Oid>)> {
+        let routine = &meant.routine;
+        if !routine.is_polymorphic() {
+            return Ok((routine.clone(), Vec::new()));
+        }
+        let mut declared = meant.declared(arguments.len());
+        let mut actual: Vec<Oid> = arguments.iter().map(|argument| argument.ty.oid).collect();
+        for (parameter, place) in routine.input_parameters().zip(&meant.places) {
+            if let (None, Some(default)) = (place, &parameter.default) {
+                let expr = self.stored(default, |binder, expr| binder.expr(expr, &Scope::EMPTY, Clause::Default))?;
+                declared.push(parameter.ty.oid);
+                actual.push(expr.ty.oid);
+            }
+        }
+        let types = resolve::concrete_types(&declared, &actual, &routine.types());
+        let types = types.map_err(|error| error.at(self.position(at)))?;
+        Ok((Arc::new(routine.with_types(&types)), types))
+    }
+
+    /// A call of one of the server's functions with `VARIADIC`: its last argument is the array of those that stand any number of times.
+    pub(super) fn spread_call(&mut self, name: &str, mut arguments: Vec<Expr>, at: u32) -> Result<Expr> {
+        let count = arguments.len();
+        let takes = |row: &&function::Function| row.variadic && row.args.len() == count;
+        let Some(row) = function::by_name(name).iter().find(takes) else {
+            return self.function(name, arguments, at);
+        };
+        let op = match row.op {
+            Op::JsonExtract => Op::JsonPath,
+            Op::JsonExtractText => Op::JsonPathText,
+            Op::JsonbExtract => Op::JsonbPath,
+            Op::JsonbExtractText => Op::JsonbPathText,
+            Op::JsonbDelete => Op::JsonbDeleteKeys,
+            Op::Concat | Op::ConcatWs => Op::ArrayToString,
+            _ => return Err(self.unsupported("VARIADIC in a call of this function", at)),
+        };
+        let mut operands = Vec::with_capacity(count);
+        if op == Op::ArrayToString {
+            let Some(list) = arguments.pop() else { return Err(self.unsupported("this call", at)) };
+            if table::by_oid(list.ty.oid).is_none_or(|row| !row.is_array()) {
+                let message = "VARIADIC argument must be an array";
+                return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message).at(self.position(at)));
+            }
+            let separator = match arguments.pop() {
+                Some(separator) => self.coerce(separator, Type::plain(Oid::TEXT), Context::Implicit, at)?,
+                None => Expr::constant(Constant::Bytes(Vec::new()), Type::plain(Oid::TEXT)),
+            };
+            operands.extend([list, separator]);
+        } else {
+            for (argument, oid) in arguments.into_iter().zip(row.args) {
+                operands.push(self.coerce(argument, Type::plain(*oid), Context::Implicit, at)?);
+            }
+        }
+        let call =
+            Call { op, strict: true, volatility: row.volatility, arguments: operands, name: row.name, operator: false };
+        Ok(self.call(call, Type::plain(row.result)))
+    }
+
     /// The error of a call of what is not in a schema.
     #[cold]
     pub(super) fn not_callable(&self, schema: &str, name: &str, types: &[Oid]) -> Error {
@@ -217,10 +312,21 @@ impl Binder<'_> {
 
 /// The columns of what a function of a user gives, where they have names of their own.
 pub(super) fn columns(binder: &Binder<'_>, call: &Call) -> Vec<(String, Type)> {
-    let routine = match call.arguments.first().map(|argument| &argument.kind) {
-        Some(ExprKind::Constant(Constant::Int(oid))) => binder.catalog.routine(Oid(*oid as u32)),
+    let constant = |at: usize| match call.arguments.get(at).map(|argument| &argument.kind) {
+        Some(ExprKind::Constant(constant)) => Some(constant),
         _ => None,
     };
+    let routine = match constant(0) {
+        Some(Constant::Int(oid)) => binder.catalog.routine(Oid(*oid as u32)),
+        _ => None,
+    };
+    let routine = routine.map(|routine| match constant(1) {
+        Some(Constant::Bytes(name)) => match split_types(name).1 {
+            types if types.is_empty() => routine,
+            types => Arc::new(routine.with_types(&types)),
+        },
+        _ => routine,
+    });
     routine.and_then(|routine| binder.catalog.result_columns(&routine).ok()).unwrap_or_default()
 }
 

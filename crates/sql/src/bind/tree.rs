@@ -134,7 +134,7 @@ impl Call {
     /// The function's or operator's name, for people.
     pub fn shown(&self) -> &str {
         match (self.op, self.arguments.get(1).map(|argument| &argument.kind)) {
-            (Op::Routine, Some(ExprKind::Constant(Constant::Bytes(name)))) => std::str::from_utf8(name).unwrap_or(""),
+            (Op::Routine, Some(ExprKind::Constant(Constant::Bytes(name)))) => crate::exec::routine::split_types(name).0,
             _ => self.name,
         }
     }

@@ -313,6 +313,7 @@ pub fn routine_image(routine: &RoutineDef) -> Vec<u8> {
     writer.text(&routine.body);
     writer.bool(routine.definer);
     writer.options(&routine.settings);
+    writer.bool(routine.variadic);
     writer.0
 }
 
@@ -345,6 +346,7 @@ pub fn routine(image: &[u8]) -> Result<RoutineDef> {
         body: parser.text()?,
         definer: parser.bool()?,
         settings: parser.options()?,
+        variadic: parser.bool()?,
     };
     parser.end(routine)
 }

@@ -24,12 +24,15 @@ pub enum Made {
     Routines = b'f',
     /// Schemas.
     Schemas = b'n',
+    /// Types.
+    Types = b'T',
 }
 
 impl Made {
     /// The kind of that letter.
     pub fn from_letter(letter: u8) -> Option<Made> {
-        [Made::Relations, Made::Sequences, Made::Routines, Made::Schemas].into_iter().find(|kind| *kind as u8 == letter)
+        let all = [Made::Relations, Made::Sequences, Made::Routines, Made::Schemas, Made::Types];
+        all.into_iter().find(|kind| *kind as u8 == letter)
     }
 
     /// What is secured.
@@ -39,6 +42,7 @@ impl Made {
             Made::Sequences => Securable::Sequence,
             Made::Routines => Securable::Routine,
             Made::Schemas => Securable::Schema,
+            Made::Types => Securable::Type,
         }
     }
 
@@ -49,6 +53,7 @@ impl Made {
             Made::Sequences => "sequence",
             Made::Routines => "function",
             Made::Schemas => "schema",
+            Made::Types => "type",
         }
     }
 }

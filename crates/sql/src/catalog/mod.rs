@@ -21,6 +21,7 @@ pub mod column_statistics;
 pub mod default_acl;
 pub mod definition;
 pub mod grant;
+pub mod language;
 pub mod lazy;
 pub mod privilege;
 pub mod provider;

@@ -14,11 +14,12 @@
 //! 3. An owner may always grant, whatever the list says; what he has taken from himself he cannot do until he grants it again.
 
 use super::definition::{RelationKind, TableDef};
+use super::language::Language;
 use super::role::{DATABASE_OWNER, RoleFlag};
 use super::routine::RoutineDef;
 use super::schema::{BOOTSTRAP_ROLE, DATABASE, FIRST_USER_OID};
 use super::store::Definitions;
-use crate::types::Oid;
+use crate::types::{Oid, table};
 
 /// A set of privileges.
 pub type Rights = u16;
@@ -87,6 +88,10 @@ pub enum Securable {
     Routine,
     /// A schema.
     Schema,
+    /// A type, and with it its array.
+    Type,
+    /// A language of functions.
+    Language,
 }
 
 impl Securable {
@@ -99,6 +104,7 @@ impl Securable {
             Securable::Database => CREATE | TEMPORARY | CONNECT,
             Securable::Routine => EXECUTE,
             Securable::Schema => USAGE | CREATE,
+            Securable::Type | Securable::Language => USAGE,
         }
     }
 
@@ -107,6 +113,7 @@ impl Securable {
         match self {
             Securable::Database => TEMPORARY | CONNECT,
             Securable::Routine => EXECUTE,
+            Securable::Type | Securable::Language => USAGE,
             _ => 0,
         }
     }
@@ -289,6 +296,18 @@ impl Definitions {
     /// What guards a schema.
     pub fn schema_guard(&self, oid: Oid) -> Guard {
         Guard { kind: Securable::Schema, oid, owner: self.schema_owner(oid) }
+    }
+
+    /// What guards a type, or an array of it.
+    pub fn type_guard(&self, oid: Oid) -> Guard {
+        let is_array = table::by_oid(oid).is_some_and(|row| row.is_array());
+        let oid = table::element_of(oid).filter(|_| is_array).unwrap_or(oid);
+        Guard { kind: Securable::Type, oid, owner: self.user_type(oid).map_or(BOOTSTRAP_ROLE, |ty| ty.owner) }
+    }
+
+    /// What guards a language.
+    pub fn language_guard(&self, language: Language) -> Guard {
+        Guard { kind: Securable::Language, oid: language.oid(), owner: BOOTSTRAP_ROLE }
     }
 
     /// What guards the database.

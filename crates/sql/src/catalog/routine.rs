@@ -3,7 +3,7 @@
 use super::Catalog;
 use crate::types::function::Volatility;
 use crate::types::op::Op;
-use crate::types::{Oid, Type, function, typmod};
+use crate::types::{Oid, Type, function, resolve, table, typmod};
 use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
@@ -49,6 +49,8 @@ pub struct RoutineDef {
     pub definer: bool,
     /// Settings that it runs with: names and values.
     pub settings: Vec<(String, String)>,
+    /// The last of its inputs is an array whose elements a call gives one by one.
+    pub variadic: bool,
 }
 
 /// A parameter.
@@ -101,6 +103,42 @@ impl RoutineDef {
             b'i' => Volatility::Immutable,
             b's' => Volatility::Stable,
             _ => Volatility::Volatile,
+        }
+    }
+
+    /// Do the arguments of a call decide about its types?
+    pub fn is_polymorphic(&self) -> bool {
+        resolve::is_polymorphic(self.result)
+            || self.parameters.iter().any(|known| resolve::is_polymorphic(known.ty.oid))
+    }
+
+    /// All its types: those of its parameters, and that of its result.
+    pub fn types(&self) -> Vec<Oid> {
+        self.parameters.iter().map(|parameter| parameter.ty.oid).chain([self.result]).collect()
+    }
+
+    /// What it is in a call in which its types are these.
+    pub fn with_types(&self, types: &[Oid]) -> RoutineDef {
+        let mut made = self.clone();
+        for (parameter, oid) in made.parameters.iter_mut().zip(types) {
+            parameter.ty = Type::plain(*oid);
+        }
+        made.result = types.last().copied().unwrap_or(made.result);
+        made
+    }
+
+    /// Is that parameter the one whose elements are given one by one?
+    pub fn is_variadic(&self, parameter: &ParameterDef) -> bool {
+        self.variadic && self.input_parameters().last().is_some_and(|last| std::ptr::eq(last, parameter))
+    }
+
+    /// The type of what a call gives one by one; none if it does not.
+    pub fn variadic_element(&self) -> Option<Oid> {
+        let last = self.input_parameters().last().filter(|_| self.variadic)?;
+        match last.ty.oid {
+            Oid::ANYARRAY => Some(Oid::ANYELEMENT),
+            Oid::ANYCOMPATIBLEARRAY => Some(Oid::ANYCOMPATIBLE),
+            oid => table::element_of(oid),
         }
     }
 
@@ -166,6 +204,7 @@ impl Catalog<'_> {
                     let mode = match parameter.mode {
                         b'o' => "OUT ",
                         b'b' => "INOUT ",
+                        _ if routine.is_variadic(parameter) => "VARIADIC ",
                         _ if routine.is_function() => "",
                         _ => "IN ",
                     };

@@ -401,6 +401,8 @@ impl Around<'_> {
             | Op::HasSchemaPrivilege
             | Op::HasDatabasePrivilege
             | Op::HasFunctionPrivilege
+            | Op::HasTypePrivilege
+            | Op::HasLanguagePrivilege
             | Op::HasRole => self.of_privileges(op, args)?,
             Op::AclDefault | Op::MakeAclItem => Datum::Bytes(arena.copy(&self.made_acl(op, args)?)?),
             Op::OwnEncoding

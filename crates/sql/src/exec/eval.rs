@@ -520,7 +520,7 @@ impl Exec<'_> {
         let start = self.stack.len() - count;
         let mismatch = || {
             Error::statement(
-                sqlstate::INVALID_PARAMETER_VALUE,
+                sqlstate::ARRAY_SUBSCRIPT_ERROR,
                 "multidimensional arrays must have array expressions with matching dimensions",
             )
         };
@@ -528,18 +528,32 @@ impl Exec<'_> {
             let mut inner: Option<Vec<Dimension>> = None;
             let mut items = Vec::new();
             for &value in &self.stack[start..] {
-                let Datum::Bytes(bytes) = self.memory.datum(value) else { return Err(mismatch()) };
-                let array = Array::decode(bytes)?;
+                // A null among them counts as an empty one.
+                let array = match self.memory.datum(value) {
+                    Datum::Bytes(bytes) => Some(Array::decode(bytes)?),
+                    _ => None,
+                };
+                let dimensions = array.as_ref().map_or(&[][..], |array| array.dimensions());
                 match &inner {
-                    None => inner = Some(array.dimensions().to_vec()),
-                    Some(known) if known.as_slice() == array.dimensions() => {}
+                    None => inner = Some(dimensions.to_vec()),
+                    Some(known) if known.as_slice() == dimensions => {}
                     Some(_) => return Err(mismatch()),
                 }
-                items.extend(array.elements()?);
+                if let Some(array) = array {
+                    items.extend(array.elements()?);
+                }
             }
             let inner = inner.unwrap_or_default();
             match inner.is_empty() {
                 true => array::encode(element, &[], &[])?,
+                false if inner.len() == array::DIMENSIONS_MAX => {
+                    let message = format!(
+                        "number of array dimensions ({}) exceeds the maximum allowed ({})",
+                        inner.len() + 1,
+                        array::DIMENSIONS_MAX
+                    );
+                    return Err(Error::statement(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+                }
                 false => {
                     let mut dimensions = vec![Dimension { length: count as u32, lower: 1 }];
                     dimensions.extend(inner);

@@ -5,13 +5,14 @@
 
 use super::around::Around;
 use crate::catalog::Catalog;
+use crate::catalog::language::Language;
 use crate::catalog::privilege::{
     AclItem, CREATE, Guard, PRIVILEGES, PUBLIC, Rights, SELECT, Securable, TEMPORARY, UPDATE, USAGE,
 };
 use crate::catalog::schema::DATABASE;
 use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::types::op::Op;
-use crate::types::{Datum, Oid, array, function};
+use crate::types::{Datum, Oid, array, function, table, user};
 use base::{Error, Result, sqlstate};
 
 /// A privilege that is asked for.
@@ -98,7 +99,8 @@ impl Around<'_> {
             b'd' => Securable::Database.default_acl(owner),
             b'f' => Securable::Routine.default_acl(owner),
             b'n' => Securable::Schema.default_acl(owner),
-            b'l' | b'T' => own(USAGE, USAGE),
+            b'T' => Securable::Type.default_acl(owner),
+            b'l' => Securable::Language.default_acl(owner),
             b'F' | b'S' => own(0, USAGE),
             b'L' => own(0, SELECT | UPDATE),
             b't' => own(0, CREATE),
@@ -239,6 +241,30 @@ impl Around<'_> {
                     }
                 }
                 answer(definitions.database_guard(), Securable::Database)
+            }
+            Op::HasTypePrivilege => {
+                let oid = match object {
+                    Datum::Int(oid) => Oid(*oid as u32),
+                    name => catalog.read_reg(Oid::REGTYPE, &text_of(*name))?,
+                };
+                let base = user::base_of(oid);
+                match table::by_oid(oid).is_some() && base.is_none_or(|base| definitions.user_type(base).is_some()) {
+                    true => answer(definitions.type_guard(oid), Securable::Type),
+                    false => Ok(Datum::Null),
+                }
+            }
+            Op::HasLanguagePrivilege => {
+                let language = match object {
+                    Datum::Int(oid) => Language::numbered(Oid(*oid as u32)),
+                    name => {
+                        let name = text_of(*name);
+                        Some(Language::named(&name).ok_or_else(|| crate::statement::grant::no_language(&name))?)
+                    }
+                };
+                match language {
+                    Some(language) => answer(definitions.language_guard(language), Securable::Language),
+                    None => Ok(Datum::Null),
+                }
             }
             Op::HasFunctionPrivilege => {
                 let oid = match object {

@@ -22,10 +22,38 @@ use crate::procedure::run::Returned;
 use crate::types::{Datum, Oid, table};
 use base::{Error, Result};
 
+/// What is called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Called {
+    /// The function's number.
+    pub oid: Oid,
+    /// The types of its parameters and of its result in this call, if the arguments decide about them; else none.
+    pub types: Vec<Oid>,
+}
+
+/// The second operand of a call: the function's name, and its types in this call behind it.
+pub fn name_with_types(name: &str, types: &[Oid]) -> Vec<u8> {
+    let mut bytes = name.as_bytes().to_vec();
+    if !types.is_empty() {
+        bytes.push(0);
+        bytes.extend(types.iter().flat_map(|oid| oid.0.to_le_bytes()));
+    }
+    bytes
+}
+
+/// What [`name_with_types`] has put together.
+pub fn split_types(bytes: &[u8]) -> (&str, Vec<Oid>) {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    let (name, types) = bytes.split_at(end.unwrap_or(bytes.len()));
+    let types = types.get(1..).unwrap_or(&[]).chunks_exact(4);
+    let types = types.map(|four| Oid(u32::from_le_bytes([four[0], four[1], four[2], four[3]])));
+    (std::str::from_utf8(name).unwrap_or(""), types.collect())
+}
+
 /// What calls functions of users, and fires triggers: the session.
 pub trait Caller {
     /// Calls one with these values. What it gives is of no rows where it is null, or has none. `tables` is what the statement at hand uses.
-    fn call(&self, oid: Oid, arguments: Vec<Constant>, tables: Option<&mut Tables<'_>>) -> Result<Returned>;
+    fn call(&self, called: Called, arguments: Vec<Constant>, tables: Option<&mut Tables<'_>>) -> Result<Returned>;
 
     /// Is a trigger to be fired: is it enabled, and does its condition hold?
     fn is_due(&self, firing: &Firing<'_>, tables: Option<&mut Tables<'_>>) -> Result<bool>;
@@ -35,17 +63,26 @@ pub trait Caller {
 }
 
 impl Exec<'_> {
-    /// Calls a function whose number, name and arguments these are, and keeps its rows in a node's buffer.
-    pub(super) fn routine_rows(&mut self, record: &FunctionScan, operands: &[Value]) -> Result<FunctionState> {
+    fn called(&self, operands: &[Value]) -> Called {
         let oid = match operands.first() {
             Some(Value::Int(oid)) => Oid(*oid as u32),
             _ => Oid::NONE,
         };
+        let types = match operands.get(1).map(|name| self.memory.datum(*name)) {
+            Some(Datum::Bytes(bytes)) => split_types(bytes).1,
+            _ => Vec::new(),
+        };
+        Called { oid, types }
+    }
+
+    /// Calls a function whose number, name and arguments these are, and keeps its rows in a node's buffer.
+    pub(super) fn routine_rows(&mut self, record: &FunctionScan, operands: &[Value]) -> Result<FunctionState> {
+        let called = self.called(operands);
         let Some(caller) = self.around.caller else {
             return Err(Error::unsupported("a function of a user cannot be called here"));
         };
         let arguments = operands.iter().skip(2).map(|value| Constant::of(self.memory.datum(*value))).collect();
-        let returned = caller.call(oid, arguments, self.tables.as_mut())?;
+        let returned = caller.call(called, arguments, self.tables.as_mut())?;
         self.memory.buffers[record.buffer as usize].clear();
         let width = self.plan.bytes.list(At(record.outputs)).len();
         let mut rows = Rows::new(width);
@@ -72,16 +109,13 @@ impl Exec<'_> {
 
     /// Calls the function whose number, name and arguments are on the stack from `start` on.
     pub(super) fn call_routine(&mut self, start: usize) -> Result<()> {
-        let oid = match self.stack[start] {
-            Value::Int(oid) => Oid(oid as u32),
-            _ => Oid::NONE,
-        };
+        let called = self.called(&self.stack[start..]);
         let Some(caller) = self.around.caller else {
             return Err(Error::unsupported("a function of a user cannot be called here"));
         };
         let arguments: Vec<Constant> =
             self.stack[start + 2..].iter().map(|value| Constant::of(self.memory.datum(*value))).collect();
-        let result = caller.call(oid, arguments, self.tables.as_mut())?;
+        let result = caller.call(called, arguments, self.tables.as_mut())?;
         let datum = match (result.count, result.types.first()) {
             (1.., Some(oid)) => blob::get_value(table::kind(*oid), &result.rows, 0)?.0,
             _ if result.is_void => Datum::Bytes(&[]),

@@ -23,6 +23,7 @@ mod table;
 mod trigger;
 mod user_type;
 mod view;
+mod window;
 
 pub use super::routine::{
     AlterRoutine, CreateRoutine, DoBlock, DropRoutine, Returns, RoutineAction, RoutineBody, RoutineKind, RoutineName,
@@ -40,6 +41,7 @@ pub use table::{CreateTable, Including, Like, SelectInto};
 pub use trigger::{CreateTrigger, TriggerChoice, TriggerStatement};
 pub use user_type::{TypeAction, TypeStatement};
 pub use view::{CheckOption, CreateView};
+pub use window::{Exclude, Frame, FrameBound, FrameMode, Over, Window};
 
 /// A name as it was written: folded, unquoted, cut to length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -229,14 +231,43 @@ pub enum ExprKind<'a> {
     Array(&'a [Expr<'a>]),
     /// `ROW(a, b)`, `(a, b)`
     Row(&'a [Expr<'a>]),
-    /// `a[b]`; the index counts from one.
-    Subscript(&'a Expr<'a>, &'a Expr<'a>),
+    /// `a[b]`, `a[b][c:d]`
+    Subscript(&'a Expr<'a>, &'a [Subscript<'a>]),
     /// `(a).b`
     Field(&'a Expr<'a>, Name<'a>),
     /// `a COLLATE b`
     Collate(&'a Expr<'a>, Path<'a>),
     /// `DEFAULT`, in `VALUES` and `SET` only.
     Default,
+}
+
+/// What stands in a pair of brackets behind an array.
+#[derive(Clone, Copy, Debug)]
+pub enum Subscript<'a> {
+    /// `[a]`
+    Index(Expr<'a>),
+    /// `[a:b]`, `[a:]`, `[:b]`, `[:]`
+    Slice(Option<Expr<'a>>, Option<Expr<'a>>),
+}
+
+impl<'a> Subscript<'a> {
+    /// The expressions in the brackets.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr<'a>> {
+        let (first, second) = match self {
+            Subscript::Index(index) => (Some(index), None),
+            Subscript::Slice(lower, upper) => (lower.as_ref(), upper.as_ref()),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+/// A column that is given a value, or a part of one: `a`, `a[1]`
+#[derive(Clone, Copy, Debug)]
+pub struct Assigned<'a> {
+    /// The column.
+    pub name: Name<'a>,
+    /// The part; empty for the whole.
+    pub subscripts: &'a [Subscript<'a>],
 }
 
 /// An operator as it was written.
@@ -299,86 +330,6 @@ pub struct Call<'a> {
     pub over: Option<Over<'a>>,
     /// The last argument has `VARIADIC` before it.
     pub variadic: bool,
-}
-
-/// The window that a call is computed over.
-#[derive(Clone, Copy, Debug)]
-pub enum Over<'a> {
-    /// One of the `WINDOW` clause.
-    Name(Name<'a>),
-    /// One that is described on the spot.
-    Window(&'a Window<'a>),
-}
-
-/// A window: `(w PARTITION BY a ORDER BY b ROWS …)`
-#[derive(Clone, Copy, Debug)]
-pub struct Window<'a> {
-    /// The window that it begins as a copy of.
-    pub base: Option<Name<'a>>,
-    /// `PARTITION BY`
-    pub partition_by: &'a [Expr<'a>],
-    /// `ORDER BY`
-    pub order_by: &'a [SortItem<'a>],
-    /// Its frame, if one was described.
-    pub frame: Option<Frame<'a>>,
-    /// Where it stands.
-    pub at: u32,
-}
-
-/// Which rows around a row a window function sees.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
-    /// What bounds are counted in.
-    pub mode: FrameMode,
-    /// Where it begins.
-    pub start: FrameBound<'a>,
-    /// Where it ends.
-    pub end: FrameBound<'a>,
-    /// What is left out.
-    pub exclude: Exclude,
-    /// Where it stands.
-    pub at: u32,
-}
-
-/// What a frame's bounds are counted in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum FrameMode {
-    /// Values of what rows are ordered by.
-    Range = 0,
-    /// Rows.
-    Rows = 1,
-    /// Groups of rows that are equal in order.
-    Groups = 2,
-}
-
-/// An end of a frame.
-#[derive(Clone, Copy, Debug)]
-pub enum FrameBound<'a> {
-    /// `UNBOUNDED PRECEDING`
-    First,
-    /// `n PRECEDING`
-    Preceding(&'a Expr<'a>),
-    /// `CURRENT ROW`
-    Current,
-    /// `n FOLLOWING`
-    Following(&'a Expr<'a>),
-    /// `UNBOUNDED FOLLOWING`
-    Last,
-}
-
-/// What is left out of a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum Exclude {
-    /// Nothing.
-    NoOthers = 0,
-    /// The row itself.
-    CurrentRow = 1,
-    /// The row and those that are equal to it in order.
-    Group = 2,
-    /// Those that are equal to it, without itself.
-    Ties = 3,
 }
 
 /// An argument of a call.
@@ -571,6 +522,15 @@ pub enum TableRef<'a> {
         /// Its alias.
         alias: Option<Alias<'a>>,
     },
+    /// The rows of several functions side by side.
+    Functions {
+        /// The calls.
+        calls: &'a [Expr<'a>],
+        /// `WITH ORDINALITY`
+        ordinality: bool,
+        /// The alias.
+        alias: Option<Alias<'a>>,
+    },
     /// A join.
     Join(&'a Join<'a>),
 }
@@ -679,7 +639,7 @@ pub struct Insert<'a> {
     /// Its alias.
     pub alias: Option<Name<'a>>,
     /// The columns that values are given for; all, in order, if empty.
-    pub columns: &'a [Name<'a>],
+    pub columns: &'a [Assigned<'a>],
     /// `OVERRIDING`
     pub overriding: Option<Overriding>,
     /// The rows; none for `DEFAULT VALUES`.
@@ -722,7 +682,7 @@ pub struct Conflict<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Assignment<'a> {
     /// The columns; one unless in parentheses.
-    pub columns: &'a [Name<'a>],
+    pub columns: &'a [Assigned<'a>],
     /// True when the columns stand in parentheses.
     pub multiple: bool,
     /// The value.

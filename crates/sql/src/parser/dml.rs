@@ -1,8 +1,8 @@
 //! `INSERT`, `UPDATE`, `DELETE`.
 
 use super::ast::{
-    Assignment, CommonTable, Conflict, Delete, ExprKind, Insert, Name, Overriding, SelectItem, Statement, TableRef,
-    Update,
+    Assigned, Assignment, CommonTable, Conflict, Delete, ExprKind, Insert, Name, Overriding, SelectItem, Statement,
+    TableRef, Update,
 };
 use super::cursor::{Parser, is_column_name, kw};
 use crate::lexer::TokenKind;
@@ -31,9 +31,9 @@ impl<'t, 'a> Parser<'t, 'a> {
         self.expect(kw!("into"))?;
         let table = self.path()?;
         let alias = if self.eat(kw!("as"))? { Some(self.name()?) } else { None };
-        let mut columns: &[Name<'a>] = &[];
+        let mut columns: &[Assigned<'a>] = &[];
         if self.is_kind(TokenKind::ParenOpen)? && !self.is_query_in_parentheses()? {
-            columns = self.names_in_parentheses()?;
+            columns = self.assigned_in_parentheses()?;
         }
         let overriding = match self.eat(kw!("overriding"))? {
             false => None,
@@ -155,17 +155,34 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(self.keep_all(&assignments))
     }
 
+    /// A column, or a part of one.
+    fn assigned(&mut self) -> Result<Assigned<'a>> {
+        let name = self.name()?;
+        let subscripts = self.subscripts()?;
+        let at = self.at()?;
+        if self.is_kind(TokenKind::Dot)? {
+            return Err(self.unsupported("assigning a field of a column", at));
+        }
+        Ok(Assigned { name, subscripts })
+    }
+
+    fn assigned_in_parentheses(&mut self) -> Result<&'a [Assigned<'a>]> {
+        self.expect_kind(TokenKind::ParenOpen)?;
+        let mut columns = vec![self.assigned()?];
+        while self.eat_kind(TokenKind::Comma)? {
+            columns.push(self.assigned()?);
+        }
+        self.expect_kind(TokenKind::ParenClose)?;
+        Ok(self.keep_all(&columns))
+    }
+
     fn assignment(&mut self) -> Result<Assignment<'a>> {
         let multiple = self.is_kind(TokenKind::ParenOpen)?;
         let columns = if multiple {
-            self.names_in_parentheses()?
+            self.assigned_in_parentheses()?
         } else {
-            let name = self.name()?;
-            let at = self.at()?;
-            if self.is_kind(TokenKind::Dot)? || self.is_kind(TokenKind::BracketOpen)? {
-                return Err(self.unsupported("assigning a part of a column", at));
-            }
-            self.keep_all(&[name])
+            let column = self.assigned()?;
+            self.keep_all(&[column])
         };
         if !self.is_operator("=")? {
             return Err(self.unexpected());

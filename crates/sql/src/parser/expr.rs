@@ -8,7 +8,9 @@
 //! 2. Chains of `AND` and of `OR` are one node each, so that a long condition is not a deep one.
 //! 3. A node is made by [`Parser::make`] only, which bounds its height.
 
-use super::ast::{Argument, Call, Expr, ExprKind, FrameBound, LikeKind, Name, Operator, Over, Path, Special, TypeName};
+use super::ast::{
+    Argument, Call, Expr, ExprKind, FrameBound, LikeKind, Name, Operator, Over, Path, Special, Subscript, TypeName,
+};
 use super::cursor::{DEPTH_MAX, Parser, Tok, is_column_name, is_function_name, kw, too_complex};
 use crate::lexer::{TokenKind, literal};
 use base::{Error, Result, sqlstate};
@@ -433,17 +435,9 @@ impl<'t, 'a> Parser<'t, 'a> {
                 }
                 // Only a name, a parameter and what stands in parentheses can be subscripted.
                 TokenKind::BracketOpen if subscripts => {
-                    self.next()?;
-                    if self.is_kind(TokenKind::Colon)? {
-                        return Err(self.unsupported("an array slice", at));
-                    }
-                    let index = self.expr()?;
-                    if self.is_kind(TokenKind::Colon)? {
-                        return Err(self.unsupported("an array slice", at));
-                    }
-                    self.expect_kind(TokenKind::BracketClose)?;
-                    let (operand, index) = (self.node(operand), self.node(index));
-                    self.make(ExprKind::Subscript(operand, index), at)?
+                    let subscripts = self.subscripts()?;
+                    let operand = self.node(operand);
+                    self.make(ExprKind::Subscript(operand, subscripts), at)?
                 }
                 TokenKind::Dot => {
                     self.next()?;
@@ -457,6 +451,23 @@ impl<'t, 'a> Parser<'t, 'a> {
                 _ => return Ok(operand),
             };
         }
+    }
+
+    /// `[a][b:c]`, as many as there are.
+    pub(super) fn subscripts(&mut self) -> Result<&'a [Subscript<'a>]> {
+        let mut subscripts = Vec::new();
+        while self.eat_kind(TokenKind::BracketOpen)? {
+            let lower = if self.is_kind(TokenKind::Colon)? { None } else { Some(self.expr()?) };
+            subscripts.push(match (self.eat_kind(TokenKind::Colon)?, lower) {
+                (false, Some(index)) => Subscript::Index(index),
+                (_, lower) => {
+                    let upper = if self.is_kind(TokenKind::BracketClose)? { None } else { Some(self.expr()?) };
+                    Subscript::Slice(lower, upper)
+                }
+            });
+            self.expect_kind(TokenKind::BracketClose)?;
+        }
+        Ok(self.keep_all(&subscripts))
     }
 
     fn primary(&mut self) -> Result<Expr<'a>> {
@@ -1042,8 +1053,10 @@ fn height_below(kind: &ExprKind<'_>) -> u32 {
         ExprKind::Binary { left, right, .. }
         | ExprKind::IsDistinct { left, right, .. }
         | ExprKind::Quantified { left, right, .. }
-        | ExprKind::NullIf(left, right)
-        | ExprKind::Subscript(left, right) => left.height.max(right.height),
+        | ExprKind::NullIf(left, right) => left.height.max(right.height),
+        ExprKind::Subscript(operand, subscripts) => {
+            operand.height.max(highest(subscripts.iter().flat_map(Subscript::exprs)))
+        }
         ExprKind::Between { operand, low, high, .. } => highest([operand, low, high]),
         ExprKind::In { operand, list, .. } => operand.height.max(highest(list)),
         ExprKind::Like { operand, pattern, escape, .. } => {

@@ -29,6 +29,10 @@ pub enum GrantObjects<'a> {
     Databases(&'a [Name<'a>]),
     /// `FUNCTION`, `PROCEDURE`, `ROUTINE`: that word, and which.
     Routines(&'static str, &'a [RoutineName<'a>]),
+    /// `TYPE`, or `DOMAIN` if that is said.
+    Types(&'a [Path<'a>], bool),
+    /// `LANGUAGE`
+    Languages(&'a [Name<'a>]),
     /// `ALL TABLES IN SCHEMA`
     AllTables(&'a [Name<'a>]),
     /// `ALL SEQUENCES IN SCHEMA`
@@ -117,7 +121,7 @@ impl<'a> Parser<'_, 'a> {
             "sequences" => Made::Sequences,
             "functions" | "routines" => Made::Routines,
             "schemas" => Made::Schemas,
-            "types" => return self.unsupported_statement("default privileges on types"),
+            "types" => Made::Types,
             _ => return Err(self.unexpected()),
         };
         self.next()?;
@@ -266,12 +270,18 @@ impl<'a> Parser<'_, 'a> {
                 self.next()?;
                 None
             }
+            "type" | "domain" => {
+                self.next()?;
+                return Ok(Ok(GrantObjects::Types(self.path_list()?, word == "domain")));
+            }
+            "language" => {
+                self.next()?;
+                return Ok(Ok(GrantObjects::Languages(self.name_list()?)));
+            }
             "foreign" => Some("privileges on foreign objects"),
-            "language" => Some("privileges on languages"),
             "large" => Some("privileges on large objects"),
             "parameter" => Some("privileges on settings"),
             "tablespace" => Some("privileges on tablespaces"),
-            "type" | "domain" => Some("privileges on types"),
             _ => None,
         };
         match refused {

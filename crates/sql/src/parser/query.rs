@@ -5,7 +5,7 @@
 //! 2. A query's height is that of its highest expression and one more.
 
 use super::ast::{
-    Alias, Body, CommonTable, Distinct, Expr, ExprKind, GroupItem, Join, JoinCondition, JoinKind, LockStrength,
+    Alias, Body, Call, CommonTable, Distinct, Expr, ExprKind, GroupItem, Join, JoinCondition, JoinKind, LockStrength,
     LockWait, Locking, Name, Query, Select, SelectInto, SelectItem, SetOperation, SortItem, Statement, TableRef,
     Utility,
 };
@@ -643,7 +643,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             });
         }
         if self.is(kw!("rows"))? && self.is_at(1, kw!("from"))? {
-            return Err(self.unsupported("ROWS FROM", at));
+            return self.rows_from();
         }
         if self.is(kw!("xmltable"))? {
             return Err(self.unsupported("XMLTABLE", at));
@@ -659,7 +659,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             let call = self.table_function()?;
             let ordinality = self.eat_all([kw!("with"), kw!("ordinality")])?;
             let alias = self.function_alias()?;
-            return Ok(TableRef::Function { call, ordinality, alias });
+            return Ok(match self.unnested(&call)? {
+                Some(calls) => TableRef::Functions { calls, ordinality, alias },
+                None => TableRef::Function { call, ordinality, alias },
+            });
         }
         if lateral {
             return Err(self.unexpected());
@@ -674,6 +677,52 @@ impl<'t, 'a> Parser<'t, 'a> {
             return Err(self.unsupported("TABLESAMPLE", sample));
         }
         Ok(TableRef::Table { path, only, alias })
+    }
+
+    /// `ROWS FROM (f(), g())`
+    fn rows_from(&mut self) -> Result<TableRef<'a>> {
+        self.next()?;
+        self.next()?;
+        self.expect_kind(TokenKind::ParenOpen)?;
+        let mut calls = Vec::new();
+        loop {
+            let call = self.table_function()?;
+            match self.unnested(&call)? {
+                Some(each) => calls.extend_from_slice(each),
+                None => calls.push(call),
+            }
+            let at = self.at()?;
+            if self.is(kw!("as"))? {
+                return Err(self.unsupported("a column definition list", at));
+            }
+            if !self.eat_kind(TokenKind::Comma)? {
+                break;
+            }
+        }
+        self.expect_kind(TokenKind::ParenClose)?;
+        let ordinality = self.eat_all([kw!("with"), kw!("ordinality")])?;
+        let alias = self.function_alias()?;
+        Ok(match calls[..] {
+            [call] => TableRef::Function { call, ordinality, alias },
+            _ => TableRef::Functions { calls: self.keep_all(&calls), ordinality, alias },
+        })
+    }
+
+    /// `unnest(a, b)` as a call for each of its arrays; none if it is another call.
+    fn unnested(&mut self, call: &Expr<'a>) -> Result<Option<&'a [Expr<'a>]>> {
+        let ExprKind::Call(inner) = call.kind else { return Ok(None) };
+        let is_unnest = matches!(inner.path, [name] if name.text == "unnest");
+        let plain = !inner.distinct && inner.order_by.is_empty() && inner.filter.is_none() && inner.over.is_none();
+        if !is_unnest || !plain || inner.variadic || inner.arguments.len() < 2 {
+            return Ok(None);
+        }
+        let mut calls = Vec::with_capacity(inner.arguments.len());
+        for argument in inner.arguments {
+            let one = Call { arguments: self.keep_all(&[*argument]), ..*inner };
+            let one = self.bump.alloc(one);
+            calls.push(self.make(ExprKind::Call(one), call.at)?);
+        }
+        Ok(Some(self.keep_all(&calls)))
     }
 
     /// Does a call come next: a name with dots, and a parenthesis; or a function that is called without one?

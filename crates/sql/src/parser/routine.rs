@@ -156,6 +156,8 @@ pub struct RoutineParameter<'a> {
     pub ty: TypeName<'a>,
     /// The text of its default.
     pub default: Option<&'a str>,
+    /// `VARIADIC`: its value goes in, and is an array whose elements a call gives one by one.
+    pub variadic: bool,
 }
 
 /// A routine's name, with the types of its parameters if they were given.
@@ -325,7 +327,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         loop {
             let name = Some(self.name()?);
             let ty = self.type_name()?;
-            parameters.push(RoutineParameter { mode: b't', name, ty, default: None });
+            parameters.push(RoutineParameter { mode: b't', name, ty, default: None, variadic: false });
             if !self.eat_kind(TokenKind::Comma)? {
                 break;
             }
@@ -448,7 +450,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             "in" => b'i',
             "out" => b'o',
             "inout" => b'b',
-            "variadic" => return Err(self.unsupported("VARIADIC", self.last_end())),
+            "variadic" => b'v',
             _ => return Ok(None),
         };
         self.next()?;
@@ -485,7 +487,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             let text = self.text().get(from..self.last_end() as usize).unwrap_or("");
             default = Some(self.keep(text));
         }
-        Ok(RoutineParameter { mode: mode.unwrap_or(b'i'), name, ty, default })
+        let variadic = mode == Some(b'v');
+        let mode = mode.filter(|_| !variadic).unwrap_or(b'i');
+        Ok(RoutineParameter { mode, name, ty, default, variadic })
     }
 
     fn ends_parameter(&mut self) -> Result<bool> {

@@ -78,8 +78,9 @@ impl Readied {
     }
 }
 
-/// What a body is of: the number of a routine or a trigger, and whether it is the condition of a trigger.
-pub(crate) type Of = (Oid, bool);
+/// What a body is of: the number of a routine or a trigger, whether it is the condition of a trigger, and the types of a call if the
+/// arguments decide about them.
+pub(crate) type Of = (Oid, bool, Vec<Oid>);
 
 /// The bodies of a process: what they are of, and of which version of the definitions.
 pub(crate) struct Bodies(Spin<Vec<(Of, u64, Arc<Readied>)>>);
@@ -91,9 +92,9 @@ impl Bodies {
     }
 
     /// The body of a procedure.
-    pub(crate) fn find(&self, of: Of, version: u64) -> Option<Arc<Readied>> {
+    pub(crate) fn find(&self, of: &Of, version: u64) -> Option<Arc<Readied>> {
         let known = self.0.lock();
-        known.iter().find(|known| (known.0, known.1) == (of, version)).map(|known| known.2.clone())
+        known.iter().find(|known| known.0 == *of && known.1 == version).map(|known| known.2.clone())
     }
 
     /// Keeps one; the oldest makes room.

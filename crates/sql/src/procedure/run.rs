@@ -515,6 +515,13 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
         };
         let array = Array::decode(&bytes)?;
         let (mut found, parts) = (false, if slice > 0 { slices(&array, slice)? } else { Vec::new() });
+        if self.takes_array(target) != (slice > 0) {
+            let message = match slice {
+                0 => "FOREACH loop variable must not be of an array type",
+                _ => "FOREACH ... SLICE loop variable must be of an array type",
+            };
+            return Err(Error::statement(sqlstate::DATATYPE_MISMATCH, message));
+        }
         let whole = parts.into_iter().map(|part| Ok((ty, Constant::Bytes(part))));
         let items = array.iter().filter(|_| slice == 0);
         let single = items.map(|item| Ok((Type::plain(element), Constant::of(item?))));

@@ -245,6 +245,15 @@ pub enum Item {
     Name(Object),
 }
 
+/// What stands in a pair of brackets behind what is assigned to.
+#[derive(Debug)]
+pub enum Place {
+    /// `[a]`
+    Index(Piece),
+    /// `[a:b]`; a bound that is left out is the array's own.
+    Slice(Option<Piece>, Option<Piece>),
+}
+
 /// What a statement is.
 #[derive(Debug)]
 pub enum Kind {
@@ -252,8 +261,8 @@ pub enum Kind {
     Block(Block),
     /// `target := value`
     Assign(Target, Piece),
-    /// `target[i] := value`
-    AssignElement(Target, Vec<Piece>, Piece),
+    /// `target[i] := value`, `target[i:j] := value`
+    AssignElement(Target, Vec<Place>, Piece),
     /// `target := variable`: of one record to another, if they are records.
     AssignVariable(u32, u32, Piece),
     /// `OPEN`

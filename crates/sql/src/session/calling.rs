@@ -24,7 +24,7 @@ use crate::catalog::system::cluster;
 use crate::exec::Exec;
 use crate::exec::access::Tables;
 use crate::exec::around::Around;
-use crate::exec::routine::Caller;
+use crate::exec::routine::{Called, Caller};
 use crate::exec::sequence::{Known, Memory};
 use crate::exec::trigger::{Fired, Firing};
 use crate::lexer::Literal;
@@ -50,13 +50,13 @@ struct Calls<'c, 'e, 'n, A: Allocator + Copy> {
 }
 
 impl<A: Allocator + Copy> Caller for Calls<'_, '_, '_, A> {
-    fn call(&self, oid: Oid, arguments: Vec<Constant>, tables: Option<&mut Tables<'_>>) -> Result<Returned> {
+    fn call(&self, called: Called, arguments: Vec<Constant>, tables: Option<&mut Tables<'_>>) -> Result<Returned> {
         if kernel::fiber::stack_is_low(self.floor) {
             return Err(too_deep());
         }
         let mut session = self.session.borrow_mut();
         let mut notices = self.notices.borrow_mut();
-        session.call_function(self.env, oid, arguments, tables, &mut **notices)
+        session.call_function(self.env, called, arguments, tables, &mut **notices)
     }
 
     fn is_due(&self, firing: &Firing<'_>, tables: Option<&mut Tables<'_>>) -> Result<bool> {
@@ -248,7 +248,7 @@ impl<A: Allocator + Copy> Session<A> {
     fn call_function(
         &mut self,
         env: &Environment<'_>,
-        oid: Oid,
+        Called { oid, types }: Called,
         arguments: Vec<Constant>,
         tables: Option<&mut Tables<'_>>,
         notices: Notices<'_>,
@@ -264,7 +264,10 @@ impl<A: Allocator + Copy> Session<A> {
         }
         // Whatever is executed around it, the body is the user's.
         let trusted = std::mem::replace(&mut self.trusted, false);
-        let done = self.call_among(env, &routine, arguments, tables, notices);
+        let done = match types.is_empty() {
+            true => self.call_among(env, &routine, (arguments, types), tables, notices),
+            false => self.call_among(env, &routine.with_types(&types), (arguments, types), tables, notices),
+        };
         self.trusted = trusted;
         done
     }
@@ -273,7 +276,7 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         routine: &RoutineDef,
-        arguments: Vec<Constant>,
+        arguments: (Vec<Constant>, Vec<Oid>),
         tables: Option<&mut Tables<'_>>,
         notices: Notices<'_>,
     ) -> Result<Returned> {

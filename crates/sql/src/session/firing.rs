@@ -240,8 +240,8 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Arc<Readied>> {
         let shared = env.database.shared.as_ref().filter(|_| self.shares_plans(env));
         let settled = shared.and_then(|shared| shared.settled());
-        let key = (trigger.oid, is_condition);
-        if let Some(found) = settled.and_then(|version| env.database.bodies.find(key, version)) {
+        let key = (trigger.oid, is_condition, Vec::new());
+        if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }
         let readied = self.ready(env, text, (label, gives, false), variables, settled)?;

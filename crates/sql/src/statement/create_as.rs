@@ -76,6 +76,7 @@ impl<A: Allocator + Copy> Session<A> {
                 let message = format!("column \"{name}\" has pseudo-type {shown}");
                 return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
             }
+            self.check_type_usage(env, found.ty)?;
             columns.push(column(name, found.ty));
         }
         if source.names.len() > columns.len() {

@@ -128,7 +128,8 @@ impl<A: Allocator + Copy> Session<A> {
             Securable::Sequence => Made::Sequences,
             Securable::Routine => Made::Routines,
             Securable::Schema => Made::Schemas,
-            Securable::Column | Securable::Database => return Ok(()),
+            Securable::Type => Made::Types,
+            Securable::Column | Securable::Database | Securable::Language => return Ok(()),
         };
         let Some(items) = self.definitions(env, &self.work)?.made_acl(made, guard.owner, schema) else { return Ok(()) };
         let image = Some(acl_image(&ObjectAcl { items: Some(items), columns: Vec::new() }));

@@ -1,4 +1,4 @@
-//! `GRANT` and `REVOKE` of privileges: on tables, columns, sequences, schemas, procedures, the database.
+//! `GRANT` and `REVOKE` of privileges: on tables, columns, sequences, schemas, procedures, types, languages, the database.
 //!
 //! ```text
 //!  objects by name ──> lock each one's definition ──> in whose name, and what he may grant ──> the list changes ──> written anew
@@ -13,9 +13,11 @@
 
 use super::define::{Change, missing};
 use super::owner::denied;
+use super::user_type::no_type;
 use crate::catalog::codec::{ObjectClass, acl_image};
 use crate::catalog::definition::RelationKind;
 use crate::catalog::grant::Ledger;
+use crate::catalog::language::Language;
 use crate::catalog::privilege::{self, AclItem, Guard, ObjectAcl, PRIVILEGES, PUBLIC, Rights, Securable};
 use crate::catalog::schema::DATABASE;
 use crate::catalog::store::CATALOG_OID;
@@ -25,7 +27,7 @@ use crate::parser::ast::{Name, Path};
 use crate::parser::privilege::{Grant, GrantObjects};
 use crate::parser::role::RoleName;
 use crate::session::{Environment, Output, Session, Tag};
-use crate::types::Oid;
+use crate::types::{Oid, table, user};
 use allocator_api2::alloc::Allocator;
 use base::settings::MessageLevel;
 use base::{Error, Result, sqlstate};
@@ -203,6 +205,42 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 Ok(found)
             }
+            GrantObjects::Types(paths, domains) => {
+                let mut found = Vec::with_capacity(paths.len());
+                for path in *paths {
+                    let (schema, name) = crate::catalog::split(path)?;
+                    let Some(oid) = catalog.find_type(schema, name)? else {
+                        return Err(match catalog.find(schema, name)? {
+                            Some(_) => Error::unsupported("privileges on the type of a table's rows are not supported"),
+                            None => no_type(path),
+                        });
+                    };
+                    if table::by_oid(oid).is_some_and(|row| row.is_array()) {
+                        return Err(invalid("cannot set privileges of array types".to_owned())
+                            .hint("Set the privileges of the element type instead."));
+                    }
+                    if *domains {
+                        let message = format!("\"{name}\" is not a domain");
+                        return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+                    }
+                    found.push(Object { guard: definitions.type_guard(oid), name: name.to_owned(), word: "type" });
+                }
+                Ok(found)
+            }
+            GrantObjects::Languages(names) => {
+                let object = |name: &Name<'_>| {
+                    let language = Language::named(name.text).ok_or_else(|| no_language(name.text))?;
+                    if !language.is_trusted() {
+                        let message = format!("language \"{}\" is not trusted", name.text);
+                        return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).detail(
+                            "GRANT and REVOKE are not allowed on untrusted languages, because only superusers can use untrusted languages.",
+                        ));
+                    }
+                    let guard = definitions.language_guard(language);
+                    Ok(Object { guard, name: name.text.to_owned(), word: "language" })
+                };
+                names.iter().map(object).collect()
+            }
             GrantObjects::AllTables(schemas) => in_schemas(schemas, false),
             GrantObjects::AllSequences(schemas) => in_schemas(schemas, true),
             GrantObjects::AllRoutines(word, schemas) => {
@@ -296,6 +334,8 @@ impl<A: Allocator + Copy> Session<A> {
             Securable::Routine => definitions.routine(guard.oid).is_some(),
             Securable::Schema => self.catalog(env)?.schema_name(guard.oid).is_some(),
             Securable::Database => guard.oid == DATABASE,
+            Securable::Type => !user::is_user(guard.oid) || definitions.user_type(guard.oid).is_some(),
+            Securable::Language => true,
             Securable::Column => false,
         };
         if !is_there {
@@ -304,6 +344,12 @@ impl<A: Allocator + Copy> Session<A> {
         let image = Some(acl_image(&acl));
         self.define(env, &[Change { class: ObjectClass::Privileges, oid: guard.oid, image }])
     }
+}
+
+/// The error of a language that is not there.
+#[cold]
+pub(crate) fn no_language(name: &str) -> Error {
+    Error::statement(sqlstate::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))
 }
 
 /// Somebody has dropped the object while the statement waited.
@@ -358,6 +404,8 @@ fn kind_of(objects: &GrantObjects<'_>) -> Securable {
         GrantObjects::Sequences(_) | GrantObjects::AllSequences(_) => Securable::Sequence,
         GrantObjects::Schemas(_) => Securable::Schema,
         GrantObjects::Databases(_) => Securable::Database,
+        GrantObjects::Types(..) => Securable::Type,
+        GrantObjects::Languages(_) => Securable::Language,
         GrantObjects::Routines(..) | GrantObjects::AllRoutines(..) => Securable::Routine,
     }
 }
@@ -369,6 +417,14 @@ fn word_of(objects: &GrantObjects<'_>) -> &'static str {
         GrantObjects::Sequences(_) | GrantObjects::AllSequences(_) => "sequence",
         GrantObjects::Schemas(_) => "schema",
         GrantObjects::Databases(_) => "database",
+        GrantObjects::Types(_, domains) => {
+            if *domains {
+                "domain"
+            } else {
+                "type"
+            }
+        }
+        GrantObjects::Languages(_) => "language",
         GrantObjects::Routines(word, _) | GrantObjects::AllRoutines(word, _) => word,
     }
 }

@@ -51,6 +51,7 @@ impl<A: Allocator + Copy> Session<A> {
                 let message = format!("column \"{}\" specified more than once", column.name);
                 return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
             }
+            self.check_type_usage(env, column.ty)?;
             places[at] = Some(columns.len() as u16);
             let mut made = ColumnDef { not_null: column.not_null, ..ColumnDef::plain(&column.name, column.ty) };
             let including = &like.including;

@@ -44,7 +44,7 @@ mod default_privileges;
 pub mod define;
 mod drop_type;
 pub mod explain;
-mod grant;
+pub(crate) mod grant;
 pub mod index;
 mod like;
 pub mod maintain;

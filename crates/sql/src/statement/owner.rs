@@ -10,16 +10,17 @@ use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image}
 use crate::catalog::default_acl::Made;
 use crate::catalog::definition::TableDef;
 use crate::catalog::grant::Ledger;
+use crate::catalog::language::Language;
 use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, change_owner};
 use crate::catalog::routine::RoutineDef;
-use crate::catalog::schema::{self, SchemaDef};
+use crate::catalog::schema::{self, BOOTSTRAP_ROLE, SchemaDef};
 use crate::catalog::store::Definitions;
 use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::catalog::user_type::UserTypeDef;
 use crate::parser::ast::{Name, RoutineKind};
 use crate::parser::role::{OwnerStatement, RoleName};
 use crate::session::{Environment, Output, Session, Tag};
-use crate::types::Oid;
+use crate::types::{Oid, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 use storage::txn::LockMode;
@@ -50,7 +51,7 @@ pub(crate) enum Needs {
 }
 
 /// An object's privileges as they are when its owner is another one; none if nothing changes.
-fn handed_over(definitions: &Definitions, oid: Oid, old: Oid, new: Oid) -> Option<Change> {
+pub(super) fn handed_over(definitions: &Definitions, oid: Oid, old: Oid, new: Oid) -> Option<Change> {
     let mut acl = ObjectAcl::clone(definitions.acl(oid)?);
     acl.each(|items| change_owner(items, old, new));
     Some(Change { class: ObjectClass::Privileges, oid, image: Some(acl_image(&acl)) })
@@ -353,7 +354,12 @@ impl<A: Allocator + Copy> Session<A> {
         let guards = (definitions.tables().map(|table| Guard::relation(table)))
             .chain(definitions.routines().map(|routine| Guard::routine(routine)))
             .chain(schemas.iter().map(|(oid, _)| definitions.schema_guard(*oid)))
+            .chain(definitions.user_types().map(|ty| definitions.type_guard(ty.oid)))
+            .chain(table::TABLE.iter().map(|row| definitions.type_guard(row.oid)))
+            .chain(Language::ALL.map(|language| definitions.language_guard(language)))
             .chain([definitions.database_guard()]);
+        let mut seen = std::collections::BTreeSet::new();
+        let guards = guards.filter(|guard| seen.insert(guard.oid));
         let mut changes = Vec::new();
         for guard in guards.filter(|guard| !roles.contains(&guard.owner)) {
             let Some(known) = definitions.acl(guard.oid).filter(|acl| roles.iter().any(|role| acl.mentions(*role)))
@@ -447,6 +453,7 @@ impl<A: Allocator + Copy> Session<A> {
         for ty in definitions.user_types().filter(|ty| from.contains(&ty.owner)) {
             let given = UserTypeDef { owner: to, version: self.new_version(env)?, ..UserTypeDef::clone(ty) };
             self.define(env, &[Change::user_type(&given)])?;
+            self.define(env, handed_over(definitions, ty.oid, ty.owner, to).as_slice())?;
         }
         Ok(())
     }
@@ -478,6 +485,12 @@ impl<A: Allocator + Copy> Session<A> {
         for ty in definitions.user_types() {
             note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
         }
+        for row in table::TABLE.iter().filter(|row| !row.is_array()) {
+            note(row.oid, BOOTSTRAP_ROLE, &format!("type {}", row.sql_name));
+        }
+        for language in Language::ALL {
+            note(language.oid(), BOOTSTRAP_ROLE, &format!("language {}", language.name()));
+        }
         let database = definitions.database_guard();
         note(database.oid, database.owner, &format!("database {}", DATABASE_NAME));
         for table in definitions.tables() {
@@ -496,6 +509,7 @@ impl<A: Allocator + Copy> Session<A> {
                 Made::Sequences => "sequences",
                 Made::Routines => "functions",
                 Made::Schemas => "schemas",
+                Made::Types => "types",
             };
             let whose = definitions.role_name(known.role);
             let place = match catalog.schema_name(known.schema) {

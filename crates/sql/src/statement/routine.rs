@@ -9,7 +9,8 @@
 use super::define::Change;
 use super::owner::not_owner;
 use crate::catalog::codec::{ObjectClass, routine_image};
-use crate::catalog::privilege::Guard;
+use crate::catalog::language::Language;
+use crate::catalog::privilege::{self, Guard};
 use crate::catalog::routine::{ParameterDef, RoutineDef};
 use crate::parser::ast::{CreateRoutine, DoBlock, Returns, RoutineBody, RoutineKind};
 use crate::plan::blob::Constant;
@@ -21,7 +22,7 @@ use crate::procedure::run::{Interpreter, Nesting, Notices, Returned};
 use crate::procedure::tree::{Gives, Kind, TypeText, Variable as Declared};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::cast::{Context, can_coerce};
-use crate::types::{Oid, Type, table, typmod};
+use crate::types::{Oid, Type, resolve, table, typmod};
 use allocator_api2::alloc::Allocator;
 use base::settings::SettingId;
 use base::{Error, Result, sqlstate};
@@ -87,6 +88,7 @@ impl<A: Allocator + Copy> Session<A> {
             RoutineBody::Atomic(text) => (SQL, text.to_owned()),
         };
         let (schema, name) = self.creation_place(env, create.path)?;
+        self.check_language(env, language)?;
         let name = name.to_owned();
         let parameters = self.parameters(env, create)?;
         let (result, set, rows_of) = self.result(env, create, &parameters)?;
@@ -117,6 +119,7 @@ impl<A: Allocator + Copy> Session<A> {
             body,
             definer: said.definer.unwrap_or(false),
             settings: Vec::new(),
+            variadic: create.parameters.iter().any(|parameter| parameter.variadic),
         };
         for change in said.settings {
             self.change_values(env, &mut routine.settings, change)?;
@@ -155,6 +158,16 @@ impl<A: Allocator + Copy> Session<A> {
             session.check_body(env, &routine)
         })?;
         Ok(Some(Tag::Words(if is_function { "CREATE FUNCTION" } else { "CREATE PROCEDURE" })))
+    }
+
+    /// May the current user write in a language? Errors: `42501`.
+    fn check_language(&self, env: &Environment<'_>, name: &'static str) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        let Some(language) = Language::named(name) else { return Ok(()) };
+        match definitions.rights(self.role(), definitions.language_guard(language), privilege::USAGE) {
+            0 => Err(super::owner::denied("language", name)),
+            _ => Ok(()),
+        }
     }
 
     /// The type of the result, and whether it is a set of them.
@@ -218,8 +231,12 @@ impl<A: Allocator + Copy> Session<A> {
         drop(catalog);
         self.hold_type(env, ty)?;
         let is_pseudo = table::by_oid(ty.oid).is_some_and(|row| row.category == b'P');
-        let is_known = ty.oid == Oid::VOID || ty.oid == Oid::TRIGGER || (ty.oid == Oid::RECORD && of_outputs.is_some());
-        if is_pseudo && (!is_known || (set && ty.oid != Oid::RECORD)) {
+        self.check_told(ty.oid, parameters)?;
+        let is_known = resolve::is_polymorphic(ty.oid)
+            || ty.oid == Oid::VOID
+            || ty.oid == Oid::TRIGGER
+            || (ty.oid == Oid::RECORD && of_outputs.is_some());
+        if is_pseudo && (!is_known || (set && ty.oid != Oid::RECORD && !resolve::is_polymorphic(ty.oid))) {
             let shown = typmod::format_type(ty);
             return Err(Error::unsupported(format!("functions that return {shown} are not supported"))
                 .hint("Use OUT parameters, or RETURNS TABLE."));
@@ -233,16 +250,55 @@ impl<A: Allocator + Copy> Session<A> {
         Ok((ty.oid, set, None))
     }
 
-    /// Reads a body, and finds out whether the statements of one in SQL are statements, with the result that is wanted.
+    /// Refuses a result whose type no argument tells.
+    fn check_told(&self, result: Oid, parameters: &[ParameterDef]) -> Result<()> {
+        if !resolve::is_polymorphic(result) {
+            return Ok(());
+        }
+        let compatible = resolve::is_any_compatible(result);
+        let tells = |known: &ParameterDef| {
+            known.is_input()
+                && resolve::is_polymorphic(known.ty.oid)
+                && resolve::is_any_compatible(known.ty.oid) == compatible
+        };
+        if parameters.iter().any(tells) {
+            return Ok(());
+        }
+        let shown = typmod::format_type(Type::plain(result));
+        let which = match compatible {
+            true => {
+                "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"
+            }
+            false => "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange",
+        };
+        Err(Error::statement(sqlstate::INVALID_FUNCTION_DEFINITION, "cannot determine result data type")
+            .detail(format!("A result of type {shown} requires at least one input of type {which}.")))
+    }
+
+    /// Reads a body, and looks over the statements of one in SQL.
     fn check_body(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<()> {
         // Who loads a dump makes functions before the tables that they read.
         if !self.view(env).bool(SettingId::CheckFunctionBodies) {
             return Ok(());
         }
-        let readied = self.readied(env, routine)?;
-        if !readied.body.is_sql {
-            return Ok(());
+        if routine.is_polymorphic() {
+            // Only calls tell the types: as in PostgreSQL, any one will do for what is looked at here.
+            let types: Vec<Oid> = routine.types().into_iter().map(some_type).collect();
+            let readied = self.read_body(env, &routine.with_types(&types), None)?;
+            return match readied.body.is_sql {
+                true => check_syntax(&readied),
+                false => Ok(()),
+            };
         }
+        let readied = self.readied(env, routine)?;
+        match readied.body.is_sql {
+            true => self.check_result(env, routine, &readied),
+            false => Ok(()),
+        }
+    }
+
+    /// Finds out whether the statements of a body in SQL are statements, with the result that is wanted.
+    fn check_result(&mut self, env: &Environment<'_>, routine: &RoutineDef, readied: &Readied) -> Result<()> {
         let frame = Frame::new(&readied.body, &readied.shapes);
         let wanted = self.result_types(env, routine)?;
         let shown = match routine.result {
@@ -301,10 +357,16 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::TOO_MANY_ARGUMENTS, message));
         }
         let mut parameters: Vec<ParameterDef> = Vec::with_capacity(create.parameters.len());
+        let mut has_variadic = false;
         for parameter in create.parameters {
             let ty = self.catalog(env)?.type_of(&parameter.ty)?;
             self.hold_type(env, ty)?;
-            if table::by_oid(ty.oid).is_some_and(|row| row.category == b'P') {
+            let is_polymorphic = resolve::is_polymorphic(ty.oid);
+            if !is_function && (is_polymorphic || parameter.variadic) {
+                let what = if parameter.variadic { "VARIADIC parameters" } else { "polymorphic parameters" };
+                return Err(Error::unsupported(format!("{what} of procedures are not supported")));
+            }
+            if !is_polymorphic && table::by_oid(ty.oid).is_some_and(|row| row.category == b'P') {
                 let shown = typmod::format_type(ty);
                 return Err(Error::unsupported(format!("parameters of type {shown} are not supported")));
             }
@@ -314,6 +376,14 @@ impl<A: Allocator + Copy> Session<A> {
             if !name.is_empty() && parameters.iter().any(|known| known.name == name && !apart(known)) {
                 return invalid(format!("parameter name \"{name}\" used more than once"));
             }
+            let is_array = table::by_oid(ty.oid).is_some_and(|row| row.is_array());
+            if parameter.variadic && !is_array && !matches!(ty.oid, Oid::ANYARRAY | Oid::ANYCOMPATIBLEARRAY) {
+                return invalid("VARIADIC parameter must be an array");
+            }
+            if has_variadic && matches!(parameter.mode, b'i' | b'b') {
+                return invalid("VARIADIC parameter must be the last input parameter");
+            }
+            has_variadic |= parameter.variadic;
             if parameter.default.is_some() && matches!(parameter.mode, b'o' | b't') {
                 return invalid("only input parameters can have default values".to_owned());
             }
@@ -326,7 +396,10 @@ impl<A: Allocator + Copy> Session<A> {
                 });
             }
             if let Some(default) = parameter.default {
-                let text = format!("SELECT CAST(({default}) AS {})", typmod::format_type(ty));
+                let text = match is_polymorphic {
+                    true => format!("SELECT ({default})"),
+                    false => format!("SELECT CAST(({default}) AS {})", typmod::format_type(ty)),
+                };
                 self.compile_piece(env, &text, &[], &[])?;
             }
             let default = match parameter.default {
@@ -336,6 +409,8 @@ impl<A: Allocator + Copy> Session<A> {
             // As in PostgreSQL, a parameter's modifier is dropped.
             parameters.push(ParameterDef { mode: parameter.mode, name, ty: Type::plain(ty.oid), default });
         }
+        let outputs = parameters.iter().filter(|known| known.mode != b'i');
+        outputs.into_iter().try_for_each(|known| self.check_told(known.ty.oid, &parameters))?;
         Ok(parameters)
     }
 
@@ -344,10 +419,10 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         routine: &RoutineDef,
-        arguments: Vec<Constant>,
+        (arguments, types): (Vec<Constant>, Vec<Oid>),
         notices: Notices<'_>,
     ) -> Result<Returned> {
-        let readied = self.readied(env, routine)?;
+        let readied = self.readied_for(env, routine, types)?;
         let types = self.result_types(env, routine)?;
         let shown = if readied.body.is_sql { routine.name.clone() } else { routine.shown() };
         let nesting = Nesting { depth: 0, atomic: true };
@@ -390,12 +465,31 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// A procedure's body, read, with the types of its variables.
     pub(super) fn readied(&mut self, env: &Environment<'_>, routine: &RoutineDef) -> Result<Arc<Readied>> {
+        self.readied_for(env, routine, Vec::new())
+    }
+
+    /// The same for a call with these types, which are the routine's already.
+    fn readied_for(&mut self, env: &Environment<'_>, routine: &RoutineDef, types: Vec<Oid>) -> Result<Arc<Readied>> {
         let settled =
             env.database.shared.as_ref().filter(|_| self.shares_plans(env)).and_then(|shared| shared.settled());
         let settled = settled.filter(|_| !routine.oid.is_none());
-        if let Some(found) = settled.and_then(|version| env.database.bodies.find((routine.oid, false), version)) {
+        let key = (routine.oid, false, types);
+        if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }
+        let readied = self.read_body(env, routine, settled)?;
+        if !key.2.is_empty() && readied.body.is_sql {
+            // Nobody knew the types when the function was made.
+            self.check_result(env, routine, &readied)?;
+        }
+        if let Some(version) = settled {
+            env.database.bodies.add(key, version, &readied);
+        }
+        Ok(readied)
+    }
+
+    /// Reads the body of a routine, which is for these definitions.
+    fn read_body(&mut self, env: &Environment<'_>, routine: &RoutineDef, version: Option<u64>) -> Result<Arc<Readied>> {
         let variable = |(index, parameter): (usize, &ParameterDef)| {
             let name = match parameter.name.is_empty() {
                 true => format!("${}", index + 1),
@@ -415,11 +509,7 @@ impl<A: Allocator + Copy> Session<A> {
             _ => arguments.collect(),
         };
         let known = (routine.name.as_str(), gives(routine), routine.language == SQL);
-        let readied = self.ready(env, &routine.body, known, arguments, settled)?;
-        if let Some(version) = settled {
-            env.database.bodies.add((routine.oid, false), version, &readied);
-        }
-        Ok(readied)
+        self.ready(env, &routine.body, known, arguments, version)
     }
 
     pub(crate) fn ready(
@@ -468,7 +558,8 @@ impl<A: Allocator + Copy> Session<A> {
         nesting: Nesting,
         notices: Notices<'_>,
     ) -> Result<()> {
-        language(block.language.or(Some(LANGUAGE)), false)?;
+        let language = language(block.language.or(Some(LANGUAGE)), false)?;
+        self.check_language(env, language)?;
         let readied = self.ready(env, block.body, ("", Gives::Procedure, false), Vec::new(), None)?;
         Interpreter::new(self, env, notices, &readied, "inline_code_block", nesting).run()
     }
@@ -491,6 +582,27 @@ impl<A: Allocator + Copy> Session<A> {
             self.transaction.set_deferrable(modes.2);
         }
         Ok(())
+    }
+}
+
+/// Refuses a body in SQL whose statements are none.
+fn check_syntax(readied: &Readied) -> Result<()> {
+    for statement in &readied.body.block.body {
+        let (Kind::Run(piece) | Kind::Result(piece)) = &statement.kind else { continue };
+        on_engine_stack(|| {
+            let bump = bumpalo::Bump::new();
+            crate::parser::parse(&piece.text, 0, piece.text.len(), &bump).map(drop)
+        })?;
+    }
+    Ok(())
+}
+
+/// A type that a body is read with where only calls tell it.
+fn some_type(oid: Oid) -> Oid {
+    match oid {
+        Oid::ANYARRAY | Oid::ANYCOMPATIBLEARRAY => Oid::INT4_ARRAY,
+        oid if resolve::is_polymorphic(oid) => Oid::INT4,
+        oid => oid,
     }
 }
 

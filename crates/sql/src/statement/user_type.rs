@@ -9,9 +9,10 @@
 //!    else's index could have it else, and the value be gone.
 
 use super::define::{Change, definition_key, shown};
-use super::owner::not_owner;
+use super::owner::{handed_over, not_owner};
 use crate::catalog::codec::{ObjectClass, user_type_image};
 use crate::catalog::definition::{ConstraintKind, TableDef};
+use crate::catalog::privilege::{Guard, Securable};
 use crate::catalog::user_type::{LabelDef, UserTypeDef};
 use crate::catalog::view::{Piece, ViewDef};
 use crate::catalog::{Catalog, privilege, split};
@@ -19,7 +20,7 @@ use crate::lexer::{Lexer, TokenKind, literal};
 use crate::parser::ast::{Path, TypeAction, TypeStatement};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::name::NAME_BYTES_MAX;
-use crate::types::{Oid, Type, table, user};
+use crate::types::{Oid, Type, table, typmod, user};
 use allocator_api2::alloc::Allocator;
 use base::settings::MessageLevel;
 use base::{Error, Result, Xid, sqlstate};
@@ -70,6 +71,8 @@ impl<A: Allocator + Copy> Session<A> {
         let (version, owner) = (self.new_version(env)?, self.role());
         let ty = UserTypeDef { oid, version, schema, name: name.to_owned(), owner, labels: made };
         self.define(env, &[Change::user_type(&ty)])?;
+        let guard = Guard { kind: Securable::Type, oid, owner };
+        self.grant_defaults(env, guard, schema)?;
         Ok(Some(Tag::Words("CREATE TYPE")))
     }
 
@@ -103,10 +106,21 @@ impl<A: Allocator + Copy> Session<A> {
         }
     }
 
+    /// May the current user make something of a type? Errors: `42501`.
+    pub(super) fn check_type_usage(&self, env: &Environment<'_>, ty: Type) -> Result<()> {
+        let definitions = self.definitions(env, &self.work)?;
+        let guard = definitions.type_guard(ty.oid);
+        if definitions.acl(guard.oid).is_none() || definitions.rights(self.role(), guard, privilege::USAGE) != 0 {
+            return Ok(());
+        }
+        Err(super::owner::denied("type", &typmod::format_type(Type::plain(guard.oid))))
+    }
+
     /// Holds a type that a user made, so that it stays as long as the transaction runs.
     ///
-    /// Errors: `42704` if it has gone meanwhile.
+    /// Errors: `42704` if it has gone meanwhile, `42501` if the current user may make nothing of it.
     pub(crate) fn hold_type(&mut self, env: &Environment<'_>, ty: Type) -> Result<()> {
+        self.check_type_usage(env, ty)?;
         let Some(base) = user::base_of(ty.oid) else { return Ok(()) };
         self.lock_relation(env, base.0, LockMode::AccessShare, true)?;
         if self.definitions(env, &self.work)?.user_type(base).is_none() {
@@ -227,6 +241,7 @@ impl<A: Allocator + Copy> Session<A> {
                     return Ok(TAG);
                 }
                 self.check_hands_over(env, new, Some(changed.schema))?;
+                changes.extend(handed_over(&definitions, changed.oid, changed.owner, new));
                 changed.owner = new;
             }
         }

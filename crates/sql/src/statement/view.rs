@@ -106,6 +106,7 @@ impl<A: Allocator + Copy> Session<A> {
             })?
         };
         let columns = view_columns(create, &recorded.columns)?;
+        columns.iter().try_for_each(|column| self.check_type_usage(env, column.ty))?;
         let (options, option) = view_options(create.options)?;
         let check = create.check.or(option);
         if let Some(old) = &old {

@@ -1,8 +1,9 @@
 //! Arrays: their extents, searching, joining, and the forms with a delimiter.
 
 use super::unknown;
+use crate::array::part::{self, Bounds};
 use crate::array::{Array, Dimension, encode, encode_list};
-use crate::op::Op;
+use crate::op::{LEFT_OUT, Op};
 use crate::{Datum, EvalCtx, Oid, compare, io, record, table};
 use base::{Error, Result, sqlstate};
 
@@ -61,9 +62,47 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         }
         RecordIsNull => Ok(Datum::Bool(record::is_null(args[0], true)?)),
         RecordIsNotNull => Ok(Datum::Bool(record::is_null(args[0], false)?)),
+        ArrayElement => {
+            let indexes: Vec<i64> = args[1..].iter().map(|index| index.int()).collect();
+            Array::decode(args[0].bytes())?.get(&indexes)
+        }
+        ArraySlice => made(&part::slice(args[0].bytes(), &bounds(&args[1..]))?, ctx),
+        ArrayWithElement | ArrayWithSlice => {
+            let element = Oid(args[1].int() as u32);
+            let empty = encode(element, &[], &[])?;
+            let array = if let Datum::Bytes(bytes) = args[0] { bytes } else { &empty };
+            if args[3..].iter().any(|index| index.is_null()) {
+                let message = "array subscript in assignment must not be null";
+                return Err(Error::statement(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
+            }
+            if op == ArrayWithElement {
+                let indexes: Vec<i32> = args[3..].iter().map(|index| index.int() as i32).collect();
+                return made(&part::with_element(array, element, &indexes, args[2])?, ctx);
+            }
+            let source = if let Datum::Bytes(bytes) = args[2] { Some(bytes) } else { None };
+            made(&part::with_slice(array, element, &bounds(&args[3..]), source)?, ctx)
+        }
+        ArrayFill => {
+            if args[2..].iter().any(|list| list.is_null()) {
+                let message = "dimension array or low bound array cannot be null";
+                return Err(Error::statement(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
+            }
+            let lowers = args.get(3).map(|list| list.bytes());
+            made(&part::filled(Oid(args[0].int() as u32), args[1], args[2].bytes(), lowers)?, ctx)
+        }
         EnumFirst | EnumLast | EnumAll | EnumRange => enum_values(op, args, ctx),
         _ => unknown(op),
     }
+}
+
+fn made<'a>(bytes: &[u8], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
+    Ok(Datum::Bytes(ctx.arena.copy(bytes)?))
+}
+
+/// The bounds of a slice: a first and a last index for each dimension.
+fn bounds(indexes: &[Datum<'_>]) -> Vec<Bounds> {
+    let bound = |index: Datum<'_>| Some(index.int()).filter(|index| *index != LEFT_OUT).map(|index| index as i32);
+    indexes.chunks_exact(2).map(|pair| Bounds { lower: bound(pair[0]), upper: bound(pair[1]) }).collect()
 }
 
 /// The first or last value of an enum, or an array of those between two; a bound that is null is none.
@@ -83,7 +122,9 @@ fn enum_values<'a>(op: Op, args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datu
             }
         };
     }
-    for (bound, wrong) in args[1..].iter().zip([std::cmp::Ordering::Less, std::cmp::Ordering::Greater]) {
+    // With one argument, it only says which enum is meant.
+    let bounds = if op == Op::EnumRange { &args[1..] } else { &[][..] };
+    for (bound, wrong) in bounds.iter().zip([std::cmp::Ordering::Less, std::cmp::Ordering::Greater]) {
         if let Datum::Int(bound) = bound {
             values.retain(|value| value.cmp(bound) != wrong);
         }
@@ -134,10 +175,7 @@ fn append<'a>(list: Datum<'a>, element: Datum<'a>, ctx: &EvalCtx<'a>, front: boo
     }
     let array = Array::decode(list.bytes())?;
     if array.dimensions().len() > 1 {
-        return Err(Error::statement(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            "argument must be empty or one-dimensional array",
-        ));
+        return Err(Error::statement(sqlstate::DATA_EXCEPTION, "argument must be empty or one-dimensional array"));
     }
     let mut elements = array.elements()?;
     if front {
@@ -369,6 +407,8 @@ fn trim<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
     };
     let each = array.len() / length as usize;
     outermost.length = (length - count) as u32;
+    // What is left is a slice, which counts from one.
+    dimensions.iter_mut().for_each(|dimension| dimension.lower = 1);
     let elements = array.elements()?;
     let kept = &elements[..each * (length - count) as usize];
     Ok(Datum::Bytes(ctx.arena.copy(&encode(array.element(), &dimensions, kept)?)?))

@@ -1,17 +1,15 @@
 //! Types, functions, operators, casts: the tables of [`types`](crate::types) as PostgreSQL's catalogs.
 
 use super::internal;
+use crate::catalog::language::Language;
 use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
-use crate::catalog::routine::RoutineDef;
+use crate::catalog::routine::{ParameterDef, RoutineDef};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, GEARBOX, INFORMATION_SCHEMA, PG_CATALOG};
 use crate::types::cast::Method;
 use crate::types::{Datum, Oid, aggregate, cast, function, operator, table, window};
 use base::Result;
 
-const INTERNAL_LANGUAGE: Oid = Oid(12);
-const PLPGSQL_LANGUAGE: Oid = Oid(13_563);
-const SQL_LANGUAGE: Oid = Oid(14);
 /// What calls a function of PL/pgSQL, does a block of it, and looks a body over.
 const PLPGSQL_HANDLERS: [Oid; 3] = [Oid(13_560), Oid(13_561), Oid(13_562)];
 
@@ -36,6 +34,8 @@ pub(super) struct TypeShown<'t> {
 /// `pg_type`
 pub(super) fn types(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let functions = internal::of_types();
+    let definitions = &context.catalog.definitions;
+    let is_array = |oid: Oid| table::by_oid(oid).is_some_and(|row| row.is_array());
     let known = table::TABLE.iter().map(|row| TypeShown {
         row,
         oid: row.oid,
@@ -78,6 +78,8 @@ pub(super) fn types(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
             .int(-1)
             .int(0)
             .oid(super::relations::collation_of(ty))
+            .nulls(2)
+            .maybe_texts(definitions.shown_acl(definitions.type_guard(oid)).filter(|_| !is_array(oid)).as_deref())
             .end();
     }
     Ok(())
@@ -101,7 +103,7 @@ fn routine(rows: &mut RowSink, routine: &Routine<'_>) {
         .text(routine.name)
         .oid(if routine.name.starts_with("_pg_") { INFORMATION_SCHEMA } else { PG_CATALOG })
         .oid(BOOTSTRAP_ROLE)
-        .oid(INTERNAL_LANGUAGE)
+        .oid(Language::Internal.oid())
         .float(1.0)
         .float(if routine.set { 1000.0 } else { 0.0 })
         .oid(Oid::NONE)
@@ -206,7 +208,8 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         parameters.clone().any(|parameter| !parameter.name.is_empty()),
     );
     let types: Vec<Datum<'_>> = parameters.clone().map(|parameter| oid(parameter.ty.oid)).collect();
-    let modes: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::Int(parameter.mode.into())).collect();
+    let mode = |parameter: &ParameterDef| if known.is_variadic(parameter) { b'v' } else { parameter.mode };
+    let modes: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::Int(mode(parameter).into())).collect();
     let names: Vec<Datum<'_>> = parameters.clone().map(|parameter| Datum::text(&parameter.name)).collect();
     let defaults: Vec<&str> = parameters.filter_map(|parameter| parameter.default.as_deref()).collect();
     let row = rows
@@ -215,10 +218,10 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         .text(&known.name)
         .oid(known.schema)
         .oid(known.owner)
-        .oid(if known.language == "sql" { SQL_LANGUAGE } else { PLPGSQL_LANGUAGE })
+        .oid(if known.language == "sql" { Language::Sql.oid() } else { Language::Plpgsql.oid() })
         .float(f32::from_bits(known.costs[0]).into())
         .float(f32::from_bits(known.costs[1]).into())
-        .oid(Oid::NONE)
+        .oid(known.variadic_element().unwrap_or(Oid::NONE))
         .int(0)
         .char(known.kind)
         .bool(known.definer)
@@ -231,7 +234,7 @@ fn of_user(rows: &mut RowSink, known: &RoutineDef, acl: Option<Vec<String>>) {
         .int(defaults.len() as i64)
         .oid(known.result)
         .array(&inputs);
-    let row = if has_outputs { row.array(&types).array(&modes) } else { row.nulls(2) };
+    let row = if has_outputs || known.variadic { row.array(&types).array(&modes) } else { row.nulls(2) };
     let row = if has_names { row.array(&names) } else { row.null() };
     let row = if defaults.is_empty() { row.null() } else { row.text(&defaults.join(", ")) };
     let settings = super::cluster::shown_settings(&known.settings);
@@ -296,24 +299,25 @@ pub(super) fn casts(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
 }
 
 /// `pg_language`
-pub(super) fn languages(_: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
-    let [call, inline, validate] = PLPGSQL_HANDLERS;
-    let known = [
-        (INTERNAL_LANGUAGE, "internal", [Oid::NONE, Oid::NONE, Oid(2246)]),
-        (SQL_LANGUAGE, "sql", [Oid::NONE, Oid::NONE, Oid(2248)]),
-        (PLPGSQL_LANGUAGE, "plpgsql", [call, inline, validate]),
-    ];
-    for (oid, name, [call, inline, validate]) in known {
+pub(super) fn languages(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    let definitions = &context.catalog.definitions;
+    for language in Language::ALL {
+        let [call, inline, validate] = match language {
+            Language::Internal => [Oid::NONE, Oid::NONE, Oid(2246)],
+            Language::Sql => [Oid::NONE, Oid::NONE, Oid(2248)],
+            Language::Plpgsql => PLPGSQL_HANDLERS,
+        };
+        let acl = definitions.shown_acl(definitions.language_guard(language));
         rows.row()
-            .oid(oid)
-            .text(name)
+            .oid(language.oid())
+            .text(language.name())
             .oid(BOOTSTRAP_ROLE)
-            .bool(name == "plpgsql")
-            .bool(name != "internal")
+            .bool(language == Language::Plpgsql)
+            .bool(language.is_trusted())
             .oid(call)
             .oid(inline)
             .oid(validate)
-            .null()
+            .maybe_texts(acl.as_deref())
             .end();
     }
     Ok(())
@@ -335,7 +339,7 @@ pub(super) fn members(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
         rows.row().oid(class).oid(of).int(0).oid(extensions).oid(extension).int(0).char(b'e').end();
     };
     PLPGSQL_HANDLERS.into_iter().for_each(|handler| one(procedures, handler, PLPGSQL_EXTENSION));
-    one(languages, PLPGSQL_LANGUAGE, PLPGSQL_EXTENSION);
+    one(languages, Language::Plpgsql.oid(), PLPGSQL_EXTENSION);
     one(schemas, GEARBOX, OWN_EXTENSION);
     for def in context.catalog.tables()?.iter().filter(|def| def.schema == GEARBOX) {
         one(relations, def.oid, OWN_EXTENSION);

@@ -15,7 +15,7 @@ mod statement;
 pub use sql::read as read_sql;
 
 use super::condition;
-use super::tree::{Block, Body, Gives, Handler, Into, Kind, Piece, Statement, Target, TypeText, Variable};
+use super::tree::{Block, Body, Gives, Handler, Into, Kind, Piece, Place, Statement, Target, TypeText, Variable};
 use crate::lexer::{Lexer, Token, TokenKind, error_near, literal};
 use base::{Error, Result, sqlstate};
 
@@ -293,36 +293,48 @@ impl Reader<'_> {
         Ok(Kind::Assign(target, value))
     }
 
-    /// `[i][j] :=`; none if it is no assignment.
-    fn subscripts(&mut self) -> Result<Option<Vec<Piece>>> {
+    /// `[i][j:k] :=`; none if it is no assignment.
+    fn subscripts(&mut self) -> Result<Option<Vec<Place>>> {
         let from = self.at;
         let mut subscripts = Vec::new();
         while self.eat_kind(TokenKind::BracketOpen) {
-            let first = self.at;
-            let mut open = 0_u32;
-            loop {
-                match self.peek().kind {
-                    TokenKind::BracketClose if open == 0 => break,
-                    TokenKind::BracketOpen | TokenKind::ParenOpen => open += 1,
-                    TokenKind::BracketClose | TokenKind::ParenClose => open = open.saturating_sub(1),
-                    TokenKind::Colon if open == 0 => return Err(self.refused("assigning to a slice of an array")),
-                    TokenKind::End | TokenKind::Semicolon => return Err(self.unexpected()),
-                    _ => {}
-                }
-                self.next();
-            }
-            if first == self.at {
+            let lower = self.bound()?;
+            let place = match (self.eat_kind(TokenKind::Colon), lower) {
+                (true, lower) => Place::Slice(lower, self.bound()?),
+                (false, Some(index)) => Place::Index(index),
+                (false, None) => return Err(self.unexpected()),
+            };
+            if !self.eat_kind(TokenKind::BracketClose) {
                 return Err(self.unexpected());
             }
-            let text = format!("SELECT {}", self.span((first, self.at)));
-            subscripts.push(self.piece(text, (first, self.at)));
-            self.next();
+            subscripts.push(place);
         }
         if self.eat_kind(TokenKind::ColonEquals) || self.eat_operator("=") {
             return Ok(Some(subscripts));
         }
         self.at = from;
         Ok(None)
+    }
+
+    /// An expression in brackets, up to their end or a colon; none if there is none.
+    fn bound(&mut self) -> Result<Option<Piece>> {
+        let first = self.at;
+        let mut open = 0_u32;
+        loop {
+            match self.peek().kind {
+                TokenKind::BracketClose | TokenKind::Colon if open == 0 => break,
+                TokenKind::BracketOpen | TokenKind::ParenOpen => open += 1,
+                TokenKind::BracketClose | TokenKind::ParenClose => open = open.saturating_sub(1),
+                TokenKind::End | TokenKind::Semicolon => return Err(self.unexpected()),
+                _ => {}
+            }
+            self.next();
+        }
+        if first == self.at {
+            return Ok(None);
+        }
+        let text = format!("SELECT {}", self.span((first, self.at)));
+        Ok(Some(self.piece(text, (first, self.at))))
     }
 
     fn targets(&mut self) -> Result<Vec<Target>> {
@@ -607,12 +619,11 @@ impl Reader<'_> {
         let first = self.at;
         // `name%TYPE`, `name%ROWTYPE`: the sign is an operator to SQL.
         let mut names = Vec::new();
-        while Self::is_name(self.peek()) {
+        if self.peek().kind == TokenKind::Parameter {
+            names.push(self.next().text(self.text).to_owned());
+        }
+        while names.is_empty() && Self::is_name(self.peek()) || self.eat_kind(TokenKind::Dot) {
             names.push(self.name()?);
-            if self.peek().kind != TokenKind::Dot {
-                break;
-            }
-            self.next();
         }
         if self.is_operator(self.peek(), "%") && !names.is_empty() {
             self.next();
