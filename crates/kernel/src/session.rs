@@ -218,6 +218,8 @@ unsafe impl Shared for SessionShared {}
 
 const KIND_CLIENT: u32 = 0;
 const KIND_BACKGROUND: u32 = 1;
+/// A background task whose work may be cancelled.
+const KIND_CANCELLABLE: u32 = 2;
 
 #[repr(C)]
 #[derive(Default)]
@@ -525,7 +527,17 @@ impl SessionShared {
 
     /// True for a background task.
     pub fn is_background(&self) -> bool {
-        self.kind.load(Relaxed) == KIND_BACKGROUND
+        self.kind.load(Relaxed) != KIND_CLIENT
+    }
+
+    /// May users interrupt it? Not most background tasks: nobody looks for interrupts there.
+    pub fn may_be_interrupted(&self) -> bool {
+        self.kind.load(Relaxed) != KIND_BACKGROUND
+    }
+
+    /// Says that users may interrupt it, though it is a background task: it calls [`forget_interrupts`] when it has ended what it was at.
+    pub fn let_interrupt(&self) {
+        self.kind.store(KIND_CANCELLABLE, Relaxed);
     }
 
     /// True between requests.
@@ -1089,6 +1101,14 @@ pub fn check_interrupts() -> Result<()> {
     }
     engine::yield_if_due();
     Ok(())
+}
+
+/// What the running session, a background task, was told is over: it ends when the server does.
+pub fn forget_interrupts() {
+    use Interrupt::{Cancel, IdleTimeout, StatementTimeout, Terminate};
+    for interrupt in [Cancel, Terminate, StatementTimeout, IdleTimeout] {
+        current().clear_interrupt(interrupt);
+    }
 }
 
 /// True if the running session has had its turn, and should put off what else its client has sent ([`Next::GiveWay`]): to be

@@ -255,6 +255,9 @@ ops! {
             StatisticsColumns TriggerDefinition FormatType
             HasTablePrivilege HasSequencePrivilege HasColumnPrivilege HasAnyColumnPrivilege HasSchemaPrivilege
             HasDatabasePrivilege HasFunctionPrivilege HasTypePrivilege HasLanguagePrivilege HasRole
+            CountScans CountReturned CountFetched CountInserted CountUpdated CountDeleted CountHotUpdated CountLive CountDead CountModified
+            CountInsertedSince LastVacuum LastAutovacuum LastAnalyze LastAutoanalyze CountVacuums CountAutovacuums CountAnalyses
+            CountAutoanalyses ResetCounts ResetCountsOf ForgetCounts
             AclDefault MakeAclItem OwnEncoding EncodingNumber EncodingLength CollationIsVisible ClassIsVisible FamilyIsVisible
             OperatorIsVisible RelationIsUpdatable ColumnIsUpdatable DatabaseSize TablespaceSize TablespaceLocation
             DescribeObject ArgumentDefault ToRegnamespace ToRegoper ToRegoperator ToRegproc ToRegprocedure ToRegrole;

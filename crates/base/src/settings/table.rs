@@ -455,10 +455,10 @@ settings! {
 
     // ---- Autovacuum
 
-    /// Whether versions of rows that nobody can see any more are reclaimed in the background.
+    /// Whether versions of rows that nobody can see any more are reclaimed in the background, and changed tables are analyzed.
     Autovacuum "autovacuum": Autovacuum, Reload, boolean(true);
 
-    /// How long the background vacuum rests between two rounds.
+    /// How long the background vacuum rests between two rounds, and the background analysis.
     ///
     /// PostgreSQL's default is a minute. A round here begins with counters in memory, and short rounds keep tables small.
     AutovacuumNaptime "autovacuum_naptime": Autovacuum, Reload, integer(1, 2_147_483, Unit::Seconds, 10);
@@ -469,6 +469,13 @@ settings! {
     /// Which share of a table's rows must have been updated or deleted before it is vacuumed.
     AutovacuumVacuumScaleFactor "autovacuum_vacuum_scale_factor": Autovacuum, Reload,
         real(0.0, 100.0, Unit::None, 0.2);
+
+    /// How many rows must have been inserted, updated or deleted before a table is analyzed, beside the share of it.
+    AutovacuumAnalyzeThreshold "autovacuum_analyze_threshold": Autovacuum, Reload, integer(0, i32::MAX, Unit::None, 50);
+
+    /// Which share of a table's rows must have been inserted, updated or deleted before it is analyzed.
+    AutovacuumAnalyzeScaleFactor "autovacuum_analyze_scale_factor": Autovacuum, Reload,
+        real(0.0, 100.0, Unit::None, 0.1);
 
     // ---- Statement Behavior
 

@@ -30,7 +30,7 @@ use activity::Activity;
 use allocator_api2::boxed::Box as ArenaBox;
 use alter_system::SettingsFile;
 use base::settings::{Effective, SettingId};
-use base::{Error, Kind, Result, sqlstate};
+use base::{Error, Kind, Result, SessionId, sqlstate};
 use connection::Connection;
 use kernel::clock;
 use kernel::region::arena::ArenaRef;
@@ -41,6 +41,20 @@ use sql::catalog::Catalogs;
 use sql::session::Environment;
 use storage::Storage;
 use storage::relation::Relations;
+
+/// The background tasks: storage's, and one that needs SQL.
+const TASKS: &[&str] = &{
+    let mut all = [""; ANALYZER + 1];
+    let mut task = 0;
+    while task < ANALYZER {
+        all[task] = storage::TASKS[task];
+        task += 1;
+    }
+    all[ANALYZER] = "analyzer";
+    all
+};
+/// The last of them: statistics of tables that have changed.
+const ANALYZER: usize = storage::TASKS.len();
 
 /// The service that every engine of the server has.
 pub struct Database {
@@ -118,7 +132,7 @@ impl Service for Database {
         self.sql.end_session(session.shared().id());
     }
 
-    fn release_dead(&self, session: base::SessionId) {
+    fn release_dead(&self, session: SessionId) {
         self.storage.release_dead(session);
     }
 
@@ -131,10 +145,15 @@ impl Service for Database {
     }
 
     fn background(&self) -> &'static [&'static str] {
-        storage::TASKS
+        TASKS
     }
 
     fn run_background(&self, task: usize) {
+        if task == ANALYZER {
+            let slot = kernel::session::current();
+            let env = self.environment_of(slot.id(), slot.number());
+            return self.sql.run_analyzer(&env, || self.analysis_settings());
+        }
         if storage::TASKS[task] == "vacuum" {
             self.sql.drop_left_temporary();
         }
@@ -224,12 +243,28 @@ impl Database {
         }
     }
 
+    fn analysis_settings(&self) -> sql::statement::analyze::background::Settings {
+        const NS_PER_US: u64 = 1000;
+        let (settings, vacuum) = (&self.settings, self.vacuum_settings());
+        sql::statement::analyze::background::Settings {
+            enabled: vacuum.enabled,
+            nap_ns: settings.micros(SettingId::AutovacuumNaptime) * NS_PER_US,
+            threshold: settings.integer(SettingId::AutovacuumAnalyzeThreshold).max(0) as u64,
+            scale_factor: settings.real(SettingId::AutovacuumAnalyzeScaleFactor),
+            rest_ns: vacuum.rest_ns,
+        }
+    }
+
     fn environment(&self, session: &Session) -> Environment<'_> {
+        self.environment_of(session.shared().id(), session.shared().number())
+    }
+
+    fn environment_of(&self, session: SessionId, number: u32) -> Environment<'_> {
         Environment {
             database: &self.sql,
             effective: &self.settings,
-            session: Some(session.shared().id()),
-            number: session.shared().number(),
+            session: Some(session),
+            number,
             server: self,
             transitions: &[],
         }

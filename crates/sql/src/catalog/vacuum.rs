@@ -7,7 +7,16 @@ use super::store::{CATALOG, CATALOG_OID};
 use crate::session::Database;
 use crate::types::Oid;
 use base::{Error, Result};
-use storage::vacuum::{Catalog, Table};
+use storage::vacuum::{Catalog, Own, Table};
+
+/// What the table's storage parameters say of its vacuum.
+fn own(table: &TableDef) -> Own {
+    Own {
+        off: !table.parameter("autovacuum_enabled").unwrap_or(true),
+        threshold: table.parameter("autovacuum_vacuum_threshold"),
+        scale_factor: table.parameter("autovacuum_vacuum_scale_factor"),
+    }
+}
 
 fn known(table: &TableDef, rows: Option<u64>) -> Option<Table> {
     let Rows::Stored(heap) = table.rows else { return None };
@@ -17,11 +26,11 @@ fn known(table: &TableDef, rows: Option<u64>) -> Option<Table> {
     }
     let indexes = table.indexes.iter().map(|index| index.storage).collect();
     let pieces = table.pieces.map(|pieces| pieces.storage);
-    Some(Table { oid: table.oid.0, heap, indexes, pieces, rows })
+    Some(Table { oid: table.oid.0, heap, indexes, pieces, rows, own: own(table) })
 }
 
 impl Database {
-    fn committed(&self) -> Result<std::sync::Arc<super::store::Definitions>> {
+    pub(crate) fn committed(&self) -> Result<std::sync::Arc<super::store::Definitions>> {
         match (&self.shared, self.relations) {
             (Some(shared), Some(relations)) => shared.definitions(relations),
             _ => Err(Error::unsupported("there are no stored tables here")),
@@ -35,7 +44,8 @@ impl Catalog for Database {
         let users = definitions
             .tables()
             .filter_map(|table| known(table, definitions.statistics(table.oid).map(|statistics| statistics.rows)));
-        let own = Table { oid: CATALOG_OID.0, heap: CATALOG, indexes: Vec::new(), pieces: None, rows: None };
+        let (indexes, own) = (Vec::new(), Own::default());
+        let own = Table { oid: CATALOG_OID.0, heap: CATALOG, indexes, pieces: None, rows: None, own };
         Ok(users.chain([own]).collect())
     }
 

@@ -433,6 +433,12 @@ impl Around<'_> {
                     return text(&pretty_size(number.truncate(0)?.to_integer("bigint")?));
                 }
             },
+            // What was counted is read anew each time.
+            Op::ForgetCounts => Datum::Bytes(&[]),
+            counted if super::counts::is_count(counted) => {
+                let asked = args.first().filter(|_| op != Op::ResetCounts);
+                self.counts(op, asked.map(|oid| Oid(oid.int() as u32)))?
+            }
             // There are no extended statistics.
             Op::StatisticsColumns => Datum::Null,
             Op::TriggerDefinition => {
@@ -497,7 +503,7 @@ impl Around<'_> {
                     let message = "\"timeout\" must not be negative";
                     return Err(Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message));
                 };
-                let Some(slot) = found else {
+                let Some(slot) = found.filter(|slot| slot.may_be_interrupted()) else {
                     self.warn(format!("PID {} is not a PostgreSQL backend process", args[0].int()));
                     return Ok(Datum::Bool(false));
                 };
@@ -557,7 +563,7 @@ impl Around<'_> {
     }
 
     /// May the current user do everything?
-    fn is_superuser(&self) -> Result<bool> {
+    pub(super) fn is_superuser(&self) -> Result<bool> {
         Ok(self.role == BOOTSTRAP_ROLE || self.catalog.get()?.definitions.is_superuser(self.role))
     }
 

@@ -24,6 +24,7 @@
 //! | [`target`], [`constraint`], [`reference`](mod@reference) | the tables that are changed; what must hold for their rows |
 //! | `lookup`, `deferred` | rows by a key; checks that wait for the transaction's end |
 //! | `packed` | rows with large values |
+//! | `counts` | what was counted of tables |
 //!
 //! Rules
 //! 1. A row is what the registers hold, until the node is asked for the next one.
@@ -39,6 +40,7 @@ mod ahead;
 pub mod around;
 pub mod conflict;
 pub mod constraint;
+mod counts;
 pub(crate) mod deferred;
 pub mod eval;
 pub mod hash_join;

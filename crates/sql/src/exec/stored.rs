@@ -24,6 +24,7 @@ use storage::btree::{Btree, Cursor, Direction, Matches};
 use storage::heap::{Batch, Fetched, Heap, Scan};
 use storage::page::Tid;
 use storage::relation::Relations;
+use storage::relation::counts::Read;
 
 /// Flags of [`IndexScan`].
 const LOW_OUT: u32 = 1;
@@ -46,6 +47,14 @@ pub(super) struct SeqState {
     at: usize,
     /// How many bytes the page's rows have.
     page_bytes: usize,
+    /// What was read.
+    read: Read,
+}
+
+impl Drop for SeqState {
+    fn drop(&mut self) {
+        self.heap.relations().has_read(self.heap.rel(), self.read);
+    }
 }
 
 /// How far a scan by an index has come.
@@ -58,6 +67,15 @@ pub(super) struct IndexState {
     low: Vec<u8>,
     high: Vec<u8>,
     place: Place,
+    /// What was read of the index, and of the table by it.
+    read: Read,
+    index_rel: RelId,
+}
+
+impl Drop for IndexState {
+    fn drop(&mut self) {
+        self.heap.relations().has_read(self.index_rel, self.read);
+    }
 }
 
 /// Where a scan by an index is.
@@ -160,6 +178,12 @@ fn load_packed(
     Ok(())
 }
 
+/// What is read of a relation is counted from now on.
+#[inline]
+fn begun(relations: &'static Relations, rel: u32) -> Result<Read> {
+    relations.begin_to_read(RelId(rel)).map(|()| Read::default())
+}
+
 /// The shapes of a table's columns, from a list of their kinds.
 pub(super) fn shapes_of(kinds: List<'_>) -> row::Shapes {
     row::shapes(kinds.iter().map(number::kind))
@@ -194,6 +218,7 @@ impl Exec<'_> {
                     batch: Batch::new(),
                     at: 0,
                     page_bytes: 0,
+                    read: begun(tables.relations, record.storage)?,
                 })
             }
         };
@@ -230,10 +255,12 @@ impl Exec<'_> {
             let Some(tables) = &self.tables else { return Err(no_tables()) };
             if state.scan.is_none() {
                 state.scan = Some(state.heap.scan()?);
+                state.read.scans += 1;
             }
             let Some(scan) = &mut state.scan else { return Ok(false) };
             state.at = 0;
             let more = state.heap.next_page(scan, &tables.reader(), &mut state.batch)?;
+            state.read.returned += state.batch.len() as u64;
             // The page's rows lie in the node's buffer as long as they are given.
             let buffer = &mut self.memory.buffers[record.buffer as usize];
             std::mem::swap(state.batch.bytes_mut(), buffer);
@@ -259,6 +286,8 @@ impl Exec<'_> {
                     low: Vec::new(),
                     high: Vec::new(),
                     place: Place::New,
+                    read: begun(tables.relations, record.index)?,
+                    index_rel: RelId(record.index),
                 })
             }
         };
@@ -269,6 +298,7 @@ impl Exec<'_> {
 
     fn next_by_index(&mut self, record: &IndexScan, state: &mut IndexState) -> Result<bool> {
         if matches!(state.place, Place::New) {
+            state.read.scans += 1;
             state.place = self.begin_index_scan(record, state)?;
         }
         let columns = self.plan.bytes.list(At(record.columns));
@@ -291,6 +321,7 @@ impl Exec<'_> {
                 },
             };
             self.breath()?;
+            state.read.returned += 1;
             let Some(tables) = &self.tables else { return Err(no_tables()) };
             let (memory, registers) = (&mut self.memory, &mut self.registers);
             let (relations, wanted) = (state.heap.relations(), (record.buffer, columns, &state.shapes[..]));
@@ -318,6 +349,7 @@ impl Exec<'_> {
                     continue;
                 }
             };
+            state.read.fetched += 1;
             self.set(record.row_register, tid_value(tid));
             self.set(record.table_register, Value::Int(record.table.into()));
             if record.flags & SINGLE != 0 && matches!(state.place, Place::Among(..)) {
@@ -451,6 +483,7 @@ impl IndexState {
 
     /// What is looked for has been found already: it begins among these entries of a key.
     pub(super) fn restart_among(&mut self, key: &[u8], found: Matches) {
+        self.read.scans += 1;
         self.low.clear();
         self.low.extend_from_slice(key);
         self.place = Place::Among(found, 0);

@@ -6,7 +6,6 @@
 
 use super::constraint::{Draft, columns_named};
 use super::define::{check_own, is_taken, missing, taken};
-use super::index::storage_options;
 use super::owner::Needs;
 use super::retype::{Retyped, pass};
 use super::table::constraint_named;
@@ -199,7 +198,7 @@ impl<A: Allocator + Copy> Session<A> {
                     draft.table.options.retain(|known| !options.iter().any(|option| option.name.text == known.0));
                 }
                 AlterAction::SetOptions(options) => {
-                    for (name, value) in storage_options(options, 10)? {
+                    for (name, value) in super::storage_option::of_table(options)? {
                         draft.table.options.retain(|known| known.0 != name);
                         draft.table.options.push((name, value));
                     }

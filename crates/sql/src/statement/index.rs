@@ -597,45 +597,5 @@ fn check_class(path: Path<'_>, ty: Oid) -> Result<bool> {
 
 /// The options of an index.
 pub(crate) fn index_options(options: &[StorageOption<'_>]) -> Result<Vec<(String, String)>> {
-    storage_options(options, 10)
-}
-
-/// The options of a table or an index: the fill factor, as far as it does something.
-pub(crate) fn storage_options(options: &[StorageOption<'_>], least: i64) -> Result<Vec<(String, String)>> {
-    const KNOWN: [&str; 7] = [
-        "autovacuum_",
-        "toast",
-        "parallel_workers",
-        "user_catalog_table",
-        "vacuum_",
-        "deduplicate_items",
-        "log_autovacuum_min_duration",
-    ];
-    let mut found: Vec<(String, String)> = Vec::new();
-    for option in options {
-        let name = option.name.text;
-        if KNOWN.iter().any(|known| name.starts_with(known)) {
-            return Err(Error::unsupported(format!("storage parameter \"{name}\" is not supported")));
-        }
-        if name != "fillfactor" {
-            let message = format!("unrecognized parameter \"{name}\"");
-            return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
-        }
-        let value = option.value.unwrap_or("true");
-        let number: i64 = value.parse().map_err(|_| {
-            let message = format!("invalid value for integer option \"{name}\": {value}");
-            Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
-        })?;
-        if !(least..=100).contains(&number) {
-            let message = format!("value {value} out of bounds for option \"{name}\"");
-            return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
-                .detail(format!("Valid values are between \"{least}\" and \"100\".")));
-        }
-        if found.iter().any(|known| known.0 == name) {
-            let message = format!("parameter \"{name}\" specified more than once");
-            return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
-        }
-        found.push((name.to_owned(), number.to_string()));
-    }
-    Ok(found)
+    super::storage_option::of_index(options)
 }

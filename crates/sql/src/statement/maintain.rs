@@ -72,7 +72,7 @@ impl<A: Allocator + Copy> Session<A> {
     fn vacuum_relation(&self, env: &Environment<'_>, oid: Oid, rows: RelId, indexes: &[RelId]) -> Result<Report> {
         const KILOBYTE: usize = 1024;
         let memory = self.view(env).value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
-        let options = Options { memory, rest_ns: 0, cut: Some(LockKey::relation(oid.0)) };
+        let options = Options { memory, rest_ns: 0, cut: Some(LockKey::relation(oid.0)), background: false };
         env.stored()?.vacuum(rows, indexes, options)
     }
 

@@ -34,7 +34,7 @@
 
 pub mod alter;
 mod alter_routine;
-mod analyze;
+pub mod analyze;
 mod call;
 mod comment;
 pub mod constraint;
@@ -57,6 +57,7 @@ mod role;
 mod routine;
 mod sequence;
 pub mod setting;
+pub(crate) mod storage_option;
 mod stored_setting;
 pub mod table;
 pub(crate) mod temporary;

@@ -235,12 +235,18 @@ impl<A: Allocator + Copy> Session<A> {
         let relations = env.stored()?;
         let oid = self.new_oid(env)?;
         for index in &mut draft.table.indexes {
+            let new = relations.create()?;
             relations.drop_at_commit(index.storage)?;
-            index.storage = relations.create()?;
+            relations.succeed(new, index.storage)?;
+            index.storage = new;
             index.since = since;
             relations.btree(index.storage).create()?;
         }
-        draft.table.rows = Rows::Stored(relations.create()?);
+        let rows = relations.create()?;
+        if let Rows::Stored(old) = old.rows {
+            relations.succeed(rows, old)?;
+        }
+        draft.table.rows = Rows::Stored(rows);
         // The old rows keep the pieces that they have.
         draft.table.pieces = None;
         self.add_pieces(env, &mut draft.table)?;

@@ -88,6 +88,7 @@ impl<A: Allocator + Copy> Session<A> {
             new.oid = old.oid;
         }
         let storage = relations.create()?;
+        relations.succeed(storage, rows)?;
         new.rows = Rows::Stored(storage);
         new.since = since;
         let transactions = relations.storage().transactions;
@@ -122,7 +123,9 @@ impl<A: Allocator + Copy> Session<A> {
             if only.is_some_and(|only| table.indexes[at].oid != only) {
                 continue;
             }
-            (table.indexes[at].storage, table.indexes[at].since) = (env.stored()?.create()?, since);
+            let (new, old) = (env.stored()?.create()?, table.indexes[at].storage);
+            env.stored()?.succeed(new, old)?;
+            (table.indexes[at].storage, table.indexes[at].since) = (new, since);
             match table.indexes[at].is_plain() {
                 true => self.build_index(env, table, &table.indexes[at])?,
                 // Its keys are made by a plan, which knows tables as they are defined.

@@ -2,7 +2,7 @@
 
 use super::constraint::Draft;
 use super::define::{Change, check_own, column, is_taken, missing, shown, taken};
-use super::index::{check_tablespace, storage_options};
+use super::index::check_tablespace;
 use super::owner::Needs;
 use super::sequence::ColumnSequence;
 use crate::catalog::codec::{ObjectClass, schema_image};
@@ -121,7 +121,7 @@ impl<A: Allocator + Copy> Session<A> {
         (schema, name): (Oid, &str),
         columns: Vec<ColumnDef>,
     ) -> Result<TableDef> {
-        let options = storage_options(create.options, 10)?;
+        let options = super::storage_option::of_table(create.options)?;
         self.own_xid(env)?;
         let rows = env.stored()?.create()?;
         let oid = self.new_oid(env)?;
@@ -455,17 +455,21 @@ impl<A: Allocator + Copy> Session<A> {
         let relations = env.stored()?;
         let mut forgotten = Vec::new();
         for table in &mut tables {
+            let new = relations.create()?;
             if let Rows::Stored(rows) = table.rows {
                 relations.drop_at_commit(rows)?;
+                relations.succeed(new, rows)?;
             }
-            table.rows = Rows::Stored(relations.create()?);
+            table.rows = Rows::Stored(new);
             if let Some(pieces) = &mut table.pieces {
                 relations.drop_at_commit(pieces.storage)?;
                 pieces.storage = relations.create()?;
             }
             for index in &mut table.indexes {
+                let new = relations.create()?;
                 relations.drop_at_commit(index.storage)?;
-                index.storage = relations.create()?;
+                relations.succeed(new, index.storage)?;
+                index.storage = new;
                 index.since = since;
                 relations.btree(index.storage).create()?;
             }

@@ -6,7 +6,7 @@ use super::{Heap, Writer, view};
 use crate::buffer;
 use crate::page::Tid;
 use crate::page::heap::HeapPageMut;
-use crate::relation::row::Count;
+use crate::relation::counts::Changed;
 use crate::txn::Strength;
 use crate::wal::record::HeapDelete;
 use crate::wal::space::record_bytes;
@@ -34,7 +34,7 @@ impl Heap {
                     buffer::log(&mut room, own, 0, &record, [&mut page], |[bytes]| record.apply(own, bytes))?;
                     HeapPageMut::new(page.volatile()).set_command(tid.slot, command.0, command.1)?;
                     drop(page);
-                    self.row()?.count(Count::Deleted);
+                    self.relations.changed(self.rel, Changed { deleted: 1, ..Changed::default() })?;
                     return Ok(Outcome::Done { tid, hot: true });
                 }
                 Verdict::Wait(xid) => {

@@ -10,8 +10,8 @@ use crate::buffer::{self, PageMut};
 use crate::page::heap::{HEAP_HEADER_BYTES, HeapPageMut, MAX_SLOTS, SLOT_BYTES, check_row_size, footprint};
 use crate::page::{PAGE_SIZE, Tid};
 use crate::relation::Bulk;
+use crate::relation::counts::Changed;
 use crate::relation::place::PageClass;
-use crate::relation::row::Count;
 use crate::wal::record::{HeapInsert, HeapMultiInsert, RECORD_HEADER_BYTES, RECORD_INIT};
 use crate::wal::space::record_bytes;
 use base::{PageId, Result, Xid};
@@ -63,7 +63,7 @@ impl Heap {
             HeapPageMut::new(page.volatile()).set_command(slot, command, false)?;
             drop(page);
             search.accept(id.block);
-            self.row()?.count(Count::Inserted(1));
+            self.relations.changed(self.rel, Changed { inserted: 1, ..Changed::default() })?;
             return Ok(Tid::new(id.block, slot));
         }
     }
@@ -92,7 +92,7 @@ impl Heap {
             tids.extend(placed.iter().map(|&(slot, _)| Tid::new(id.block, slot)));
             self.put_rows(&mut page, &mut room, xid, command, fresh, placed)?;
         }
-        self.row()?.count(Count::Inserted(rows.len() as u64));
+        self.relations.changed(self.rel, Changed { inserted: rows.len() as u64, ..Changed::default() })?;
         Ok(())
     }
 

@@ -25,7 +25,7 @@ use crate::buffer::{self, ScanRing};
 use crate::page::heap::{HeapPage, MAX_ROW_BYTES};
 use crate::page::{NO_BLOCK, PAGE_SIZE, PageBytes, Tid};
 use crate::relation::Relations;
-use crate::relation::row::Count;
+use crate::relation::counts::Changed;
 use crate::wal::record::HeapDelete;
 use crate::wal::space::record_bytes;
 use base::{Error, PageId, RelId, Result};
@@ -172,7 +172,7 @@ impl Pieces {
             };
             buffer::log(&mut room, own, 0, &record, [&mut page], |[bytes]| record.apply(own, bytes))?;
             drop(page);
-            self.heap.row()?.count(Count::Deleted);
+            relations.changed(self.heap.rel, Changed { deleted: 1, ..Changed::default() })?;
             (at, number) = (next, number + 1);
         }
         Ok(())

@@ -16,8 +16,9 @@ use super::{Heap, Writer, view};
 use crate::buffer::{self, PageMut};
 use crate::page::heap::{HeapPageMut, Roots, RowDelta, check_row_size};
 use crate::page::{Tid, header};
+use crate::relation::counts::Changed;
 use crate::relation::place::PageClass;
-use crate::relation::row::{Count, Pruned};
+use crate::relation::row::Pruned;
 use crate::txn::Strength;
 use crate::wal::Room;
 use crate::wal::record::{HeapUpdate, HeapUpdateAway, RECORD_HEADER_BYTES, RECORD_INIT};
@@ -133,7 +134,7 @@ impl Heap {
         let new = self.put_beside(&mut page, writer, own, tid.slot, row, changes, room)?;
         let class = PageClass::of(&page);
         drop(page);
-        self.row()?.count(Count::Updated { hot: !changes.indexed });
+        self.relations.changed(self.rel, updated(!changes.indexed))?;
         self.note_pruned(tid.block, pruned, class)?;
         Ok(Tried::Over(Outcome::Done { tid: Tid::new(tid.block, new), hot: !changes.indexed }))
     }
@@ -237,7 +238,7 @@ impl Heap {
             HeapPageMut::new(new.volatile()).set_command(new_slot, writer.snapshot.command, false)?;
             drop((old, new));
             search.accept(new_block);
-            self.row()?.count(Count::Updated { hot: false });
+            self.relations.changed(self.rel, updated(false))?;
             return Ok(Tried::Over(Outcome::Done { tid: Tid::new(new_block, new_slot), hot: false }));
         }
     }
@@ -265,4 +266,9 @@ fn room_for(row: &[u8]) -> usize {
 #[cold]
 fn no_room(page: &PageMut<'_>) -> base::Error {
     crate::page::misfit(page, format_args!("it was found to have room, type {:?}", header::page_type(page)))
+}
+
+/// One update, as it is counted.
+fn updated(hot: bool) -> Changed {
+    Changed { updated: u64::from(!hot), hot_updated: u64::from(hot), ..Changed::default() }
 }

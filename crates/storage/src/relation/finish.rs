@@ -47,17 +47,21 @@ impl Relations {
     pub fn commit(&self, durability: Durability) -> Result<Option<Lsn>> {
         let me = session::current_id();
         if !self.pending.any(me) {
-            return self.transactions.commit(durability, &[], |_| ());
+            let committed = self.transactions.commit(durability, &[], |_| ())?;
+            self.settle_counts(me, true, false);
+            return Ok(committed);
         }
         let dropped = self.noted(me, What::Dropped);
         let committed = self.transactions.commit(durability, &dropped, |dropped| self.remove_all(dropped))?;
         self.pending.clear(me);
+        self.settle_counts(me, true, false);
         Ok(committed)
     }
 
     /// Aborts the running session's transaction. Files that it made go.
     pub fn abort(&self) {
         let me = session::current_id();
+        self.settle_counts(me, false, false);
         if !self.pending.any(me) {
             return self.transactions.abort(&[], |_| ());
         }
@@ -92,6 +96,7 @@ impl Relations {
     /// [`Storage::end_session`](crate::Storage::end_session), which it calls.
     pub fn end_session(&self, session: SessionId) {
         self.storage.end_session(session);
+        self.settle_counts(session, false, true);
         for (xid, rel, what) in self.pending.of(session) {
             let committed = matches!(self.transactions.status(xid), Status::Committed(_) | Status::Ancient);
             if committed != (what == What::Dropped) {

@@ -3,6 +3,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | [`row`] | a relation's row in the region: where inserts go, where room is, what was counted |
+//! | [`counts`] | what was done to relations, counted by session |
 //! | `space` | a byte for each block: how much room it has |
 //! | [`place`] | a page for a new row version; more blocks |
 //! | `pending` | files that a transaction has made or dropped |
@@ -24,6 +25,7 @@
 //!
 //! What this does not do: know tables, columns or names; decide who may use a relation; look into pages.
 
+pub mod counts;
 pub mod finish;
 pub(crate) mod pending;
 pub mod place;
@@ -35,14 +37,16 @@ pub mod spill;
 mod tests;
 
 pub use place::Bulk;
-pub use row::{RelationUsage, Row};
+pub use row::{RelationUsage, Rounds, Row};
 
 use crate::Storage;
 use crate::buffer::Pool;
 use crate::file::{Files, RELATIONS_MAX, Relation};
 use crate::txn::Transactions;
 use crate::wal::Wal;
-use base::{RelId, Result};
+use base::{RelId, Result, SessionId};
+use counts::{Changed, Counts, Read};
+use kernel::clock;
 use kernel::region;
 use kernel::region::reserve::Reserve;
 use kernel::sync::{Latch, Mode};
@@ -80,6 +84,7 @@ pub struct Relations {
     shared: &'static RelationsShared,
     rows: Reserve<Row>,
     space: SpaceMap,
+    counts: Counts,
     pending: Pending,
     spills: &'static [SpillRow],
     spill_totals: &'static SpillTotals,
@@ -113,6 +118,7 @@ impl Relations {
             shared: region::single("relation rows state"),
             rows: Reserve::make("relation rows", RELATIONS_MAX),
             space: SpaceMap::make(),
+            counts: Counts::make(),
             pending: storage.pending,
             spills: region::table("temporary files", kernel::session::slots().len()),
             spill_totals: region::single("temporary files totals"),
@@ -209,14 +215,80 @@ impl Relations {
 
     /// What was counted of a relation since the start; none if it was not used.
     pub fn usage_of(&self, rel: RelId) -> Option<RelationUsage> {
-        self.row_if_used(rel).map(Row::usage)
+        self.row_if_used(rel).map(|row| row.usage(self.counts.read(rel)))
+    }
+
+    /// How many rows of a relation were changed since it was analyzed, and how many live; none if it was not used.
+    pub fn changes_of(&self, rel: RelId) -> Option<(u64, u64)> {
+        self.row_if_used(rel).map(|row| row.usage(Read::default())).map(|usage| (usage.modified, usage.live))
+    }
+
+    /// The running session is about to read a relation, which has a row of counts from now on. Errors: `58P01`, `53200`.
+    #[inline]
+    pub fn begin_to_read(&self, rel: RelId) -> Result<()> {
+        match self.counts.knows(rel) {
+            true => Ok(()),
+            false => self.row(rel).map(drop),
+        }
+    }
+
+    /// The running session has read something of a relation.
+    #[inline]
+    pub fn has_read(&self, rel: RelId, read: Read) {
+        self.counts.has_read(rel, read, |other| self.row_if_used(other));
+    }
+
+    /// The running session has changed rows of a relation, which has a row of counts from now on.
+    #[inline]
+    pub(crate) fn changed(&self, rel: RelId, changed: Changed) -> Result<()> {
+        self.begin_to_read(rel)?;
+        self.counts.changed(rel, changed, |other| self.row_if_used(other));
+        Ok(())
+    }
+
+    /// A session's transaction is over: what it counted is added up.
+    pub(super) fn settle_counts(&self, session: SessionId, committed: bool, ends: bool) {
+        self.counts.settle(session, committed, ends, |rel| self.row_if_used(rel));
+    }
+
+    /// A table was analyzed: so many rows seem to live, and this takes account of so many changes.
+    ///
+    /// Errors: `58P01`, `53200`.
+    pub fn analyzed(&self, rel: RelId, live: u64, known: u64, background: bool) -> Result<()> {
+        self.row(rel)?.analyzed(live, known, clock::wall_us(), background);
+        Ok(())
+    }
+
+    /// A storage takes the place of another one, with the counts of that.
+    ///
+    /// Errors: `58P01`, `53200`.
+    pub fn succeed(&self, new: RelId, old: RelId) -> Result<()> {
+        let new = self.row(new)?;
+        if let Some(old) = self.row_if_used(old) {
+            new.succeed(old);
+        }
+        Ok(())
+    }
+
+    /// The same for all relations.
+    pub fn reset_all_counts(&self) {
+        for file in self.files.relations() {
+            self.reset_counts(file.rel());
+        }
+    }
+
+    /// Counts of a relation begin anew, but for what is known of its rows.
+    pub fn reset_counts(&self, rel: RelId) {
+        if let Some(row) = self.row_if_used(rel) {
+            row.reset_counts(&self.counts.read(rel));
+        }
     }
 
     /// Every relation that was used since the start, with what was counted of it.
     pub fn used(&self) -> impl Iterator<Item = (RelId, RelationUsage)> {
         self.files.relations().filter_map(|file| {
             let index = file.hints()[HINT].load(Acquire).checked_sub(1)?;
-            Some((file.rel(), self.rows.get(index as usize).usage()))
+            Some((file.rel(), self.rows.get(index as usize).usage(self.counts.read(file.rel()))))
         })
     }
 }

@@ -3,6 +3,7 @@
 //! Targets spread sessions over pages: each session inserts where it did last, or one of the few that share its target
 //! did, so that two that insert at a time seldom want the same latch.
 
+use super::counts::{Changed, Read};
 use kernel::sync::Latch;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -31,13 +32,23 @@ kernel::shared! {
         /// Versions that were ended, or made by who aborted, and not pruned since; and slots that only a vacuum makes free again.
         dead: AtomicU64,
         pruned: AtomicU64,
+        scans: AtomicU64,
+        returned: AtomicU64,
+        fetched: AtomicU64,
 
-        vacuums: AtomicU64,
-        /// When the last vacuum ended, in microseconds since 2000.
-        vacuumed_at: AtomicU64,
+        /// Vacuums, and analyses: those that somebody asked for, and those of the background; how many, and when the last one ended, in
+        /// microseconds since 2000.
+        vacuums: [AtomicU64; 2],
+        vacuumed_at: [AtomicU64; 2],
+        analyses: [AtomicU64; 2],
+        analyzed_at: [AtomicU64; 2],
+        /// Rows that were changed since the last analysis, and inserted since the last vacuum, by transactions that committed.
+        modified: AtomicU64,
+        inserted_since: AtomicU64,
         /// Transactions below this that aborted have left nothing on any page.
         clean_below: AtomicU64,
-        /// What the last vacuum found: rows that stay.
+        /// Rows that live: what the last look found, and what was inserted and deleted since; a number below zero, in two's complement, if more
+        /// was deleted than was known.
         live: AtomicU64,
     }
 }
@@ -57,22 +68,32 @@ pub struct RelationUsage {
     pub dead: u64,
     /// Versions that page visits and vacuums have removed.
     pub pruned: u64,
-    /// How often it was vacuumed.
-    pub vacuums: u64,
-    /// When that was last: microseconds since 2000, or zero.
-    pub vacuumed_at_us: i64,
-    /// Rows that the last vacuum found.
-    pub live_at_vacuum: u64,
+    /// What was read, by sessions that are still at it too.
+    pub read: Read,
+    /// Vacuums that somebody asked for, and those of the background.
+    pub vacuums: [Rounds; 2],
+    /// Analyses, in the same order.
+    pub analyses: [Rounds; 2],
+    /// Rows that were changed since the last analysis.
+    pub modified: u64,
+    /// Rows that were inserted since the last vacuum.
+    pub inserted_since_vacuum: u64,
+    /// Rows that live, as far as it is known.
+    pub live: u64,
+}
+
+/// How often something was done, and when that was last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rounds {
+    /// How often.
+    pub count: u64,
+    /// Microseconds since 2000, or zero.
+    pub last_us: i64,
 }
 
 /// Something that is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Count {
-    Inserted(u64),
-    Updated {
-        hot: bool,
-    },
-    Deleted,
     /// Versions that an abort has left, as far as somebody came by and saw.
     Left(u64),
     Pruned(Pruned),
@@ -96,20 +117,57 @@ impl Row {
         self.old.store(blocks, Relaxed);
         self.probed.store(0, Relaxed);
         self.hand.store(0, Relaxed);
+        self.space.store(0, Relaxed);
+        self.clean_below.store(0, Relaxed);
+        self.reset_counts(&Read::default());
+        self.forget_history();
+    }
+
+    /// Counts begin anew. `pending` are reads that sessions are going to add: what they had read before does not count.
+    pub(super) fn reset_counts(&self, pending: &Read) {
         let counts = [
-            &self.space,
             &self.inserted,
             &self.updated,
             &self.hot_updated,
             &self.deleted,
-            &self.dead,
             &self.pruned,
-            &self.vacuums,
-            &self.vacuumed_at,
-            &self.clean_below,
-            &self.live,
+            &self.scans,
+            &self.returned,
+            &self.fetched,
         ];
-        counts.into_iter().for_each(|count| count.store(0, Relaxed));
+        let times = [&self.vacuums, &self.vacuumed_at, &self.analyses, &self.analyzed_at];
+        counts.into_iter().chain(times.into_iter().flatten()).for_each(|count| count.store(0, Relaxed));
+        self.scans.store(0_u64.wrapping_sub(pending.scans), Relaxed);
+        self.returned.store(0_u64.wrapping_sub(pending.returned), Relaxed);
+        self.fetched.store(0_u64.wrapping_sub(pending.fetched), Relaxed);
+    }
+
+    /// Nothing is known of the relation's rows.
+    fn forget_history(&self) {
+        let known = [&self.dead, &self.modified, &self.inserted_since, &self.live];
+        known.into_iter().for_each(|count| count.store(0, Relaxed));
+    }
+
+    /// Takes over the counts of the relation that this one takes the place of; what is known of its rows is not.
+    pub(super) fn succeed(&self, old: &Row) {
+        let pairs = [
+            (&self.inserted, &old.inserted),
+            (&self.updated, &old.updated),
+            (&self.hot_updated, &old.hot_updated),
+            (&self.deleted, &old.deleted),
+            (&self.pruned, &old.pruned),
+            (&self.scans, &old.scans),
+            (&self.returned, &old.returned),
+            (&self.fetched, &old.fetched),
+        ];
+        let times = [
+            (&self.vacuums, &old.vacuums),
+            (&self.vacuumed_at, &old.vacuumed_at),
+            (&self.analyses, &old.analyses),
+            (&self.analyzed_at, &old.analyzed_at),
+        ];
+        let each = times.into_iter().flat_map(|(new, old)| new.iter().zip(old));
+        pairs.into_iter().chain(each).for_each(|(new, old)| new.store(old.load(Relaxed), Relaxed));
     }
 
     pub(super) fn next_free(&self) -> u32 {
@@ -163,16 +221,6 @@ impl Row {
     #[inline]
     pub(crate) fn count(&self, what: Count) {
         match what {
-            Count::Inserted(rows) => drop(self.inserted.fetch_add(rows, Relaxed)),
-            Count::Updated { hot } => {
-                let kind = if hot { &self.hot_updated } else { &self.updated };
-                kind.fetch_add(1, Relaxed);
-                self.dead.fetch_add(1, Relaxed);
-            }
-            Count::Deleted => {
-                self.deleted.fetch_add(1, Relaxed);
-                self.dead.fetch_add(1, Relaxed);
-            }
             Count::Left(versions) => drop(self.dead.fetch_add(versions, Relaxed)),
             Count::Pruned(pruned) => {
                 self.pruned.fetch_add(pruned.versions, Relaxed);
@@ -183,13 +231,55 @@ impl Row {
         }
     }
 
-    /// Notes what a vacuum found.
-    pub(crate) fn vacuumed(&self, live: u64, dead: u64, clean_below: u64, at_us: i64) {
+    /// Adds what a transaction changed.
+    pub(super) fn add_changed(&self, changed: &Changed, committed: bool) {
+        if changed.rows() == 0 {
+            return;
+        }
+        let add = |count: &AtomicU64, more: u64| {
+            if more > 0 {
+                count.fetch_add(more, Relaxed);
+            }
+        };
+        add(&self.inserted, changed.inserted);
+        add(&self.updated, changed.updated);
+        add(&self.hot_updated, changed.hot_updated);
+        add(&self.deleted, changed.deleted);
+        // Versions that an abort has left are counted when somebody sees them; those that it had ended may be used again by others.
+        add(&self.dead, changed.updated + changed.hot_updated + changed.deleted);
+        add(&self.inserted_since, changed.inserted);
+        if committed {
+            add(&self.modified, changed.rows());
+            add(&self.live, changed.inserted.wrapping_sub(changed.deleted));
+        }
+    }
+
+    /// Adds what was read.
+    pub(super) fn add_read(&self, read: &Read) {
+        for (count, more) in [(&self.scans, read.scans), (&self.returned, read.returned), (&self.fetched, read.fetched)]
+        {
+            if more > 0 {
+                count.fetch_add(more, Relaxed);
+            }
+        }
+    }
+
+    /// Notes what a vacuum found, one of the background or not.
+    pub(crate) fn vacuumed(&self, live: u64, dead: u64, clean_below: u64, at_us: i64, background: bool) {
         self.live.store(live, Relaxed);
         self.dead.store(dead, Relaxed);
+        self.inserted_since.store(0, Relaxed);
         self.clean_below.fetch_max(clean_below, Relaxed);
-        self.vacuumed_at.store(at_us as u64, Relaxed);
-        self.vacuums.fetch_add(1, Relaxed);
+        self.vacuumed_at[usize::from(background)].store(at_us as u64, Relaxed);
+        self.vacuums[usize::from(background)].fetch_add(1, Relaxed);
+    }
+
+    /// Notes that the relation was analyzed, and how many rows there seem to be; `known` were the changes that it takes account of.
+    pub(super) fn analyzed(&self, live: u64, known: u64, at_us: i64, background: bool) {
+        self.live.store(live, Relaxed);
+        let _ = self.modified.fetch_update(Relaxed, Relaxed, |rows| Some(rows.saturating_sub(known)));
+        self.analyzed_at[usize::from(background)].store(at_us as u64, Relaxed);
+        self.analyses[usize::from(background)].fetch_add(1, Relaxed);
     }
 
     /// Aborted transactions below this have left nothing here.
@@ -197,8 +287,14 @@ impl Row {
         self.clean_below.load(Relaxed)
     }
 
-    pub(super) fn usage(&self) -> RelationUsage {
+    /// What was counted; `pending` are reads that sessions have not added yet.
+    pub(super) fn usage(&self, pending: Read) -> RelationUsage {
         let hot_updated = self.hot_updated.load(Relaxed);
+        let rounds = |counts: &[AtomicU64; 2], times: &[AtomicU64; 2]| {
+            [0, 1].map(|of: usize| Rounds { count: counts[of].load(Relaxed), last_us: times[of].load(Relaxed) as i64 })
+        };
+        // After a reset the row's count is below zero by what is pending; in the midst of an addition the sum may be.
+        let sum = |count: &AtomicU64, pending: u64| (count.load(Relaxed).wrapping_add(pending) as i64).max(0) as u64;
         RelationUsage {
             inserted: self.inserted.load(Relaxed),
             updated: self.updated.load(Relaxed) + hot_updated,
@@ -206,9 +302,16 @@ impl Row {
             deleted: self.deleted.load(Relaxed),
             dead: self.dead.load(Relaxed),
             pruned: self.pruned.load(Relaxed),
-            vacuums: self.vacuums.load(Relaxed),
-            vacuumed_at_us: self.vacuumed_at.load(Relaxed) as i64,
-            live_at_vacuum: self.live.load(Relaxed),
+            read: Read {
+                scans: sum(&self.scans, pending.scans),
+                returned: sum(&self.returned, pending.returned),
+                fetched: sum(&self.fetched, pending.fetched),
+            },
+            vacuums: rounds(&self.vacuums, &self.vacuumed_at),
+            analyses: rounds(&self.analyses, &self.analyzed_at),
+            modified: self.modified.load(Relaxed),
+            inserted_since_vacuum: self.inserted_since.load(Relaxed),
+            live: (self.live.load(Relaxed) as i64).max(0) as u64,
         }
     }
 }

@@ -835,6 +835,12 @@ impl Transactions {
         held.any(|(_, holding)| at_least(holding.held()))
     }
 
+    /// True if somebody waits for the lock: whoever holds it for work that can be put off gives it up then.
+    pub fn is_wanted(&self, key: LockKey) -> bool {
+        let _partition = self.locks.partitions[Locks::partition(key)].lock();
+        self.locks.find(key).is_some_and(|number| self.locks.locks.get(number).queue_head.load(Relaxed) != 0)
+    }
+
     /// Takes a session that has died out of the queue that it stood in.
     pub(super) fn leave_queues(&self, session: SessionId) {
         let waits = &self.row(session).waits;

@@ -21,7 +21,7 @@ const ABORTED_SEGMENTS_MAX: u32 = 8;
 const LOOK_NS: Nanos = 100_000_000;
 
 /// A table, as the layer above knows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     /// The object id that its lock goes by.
     pub oid: u32,
@@ -33,6 +33,19 @@ pub struct Table {
     pub pieces: Option<RelId>,
     /// How many rows it is thought to have, if anybody knows.
     pub rows: Option<u64>,
+    /// What was said of it alone.
+    pub own: Own,
+}
+
+/// When one table is due, where that differs from the others.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Own {
+    /// Never.
+    pub off: bool,
+    /// Instead of [`Settings::threshold`].
+    pub threshold: Option<u64>,
+    /// Instead of [`Settings::scale_factor`].
+    pub scale_factor: Option<f64>,
 }
 
 /// Who knows which tables there are.
@@ -80,19 +93,25 @@ impl Default for Settings {
 impl Relations {
     /// True if a table has so many dead versions that it should be vacuumed.
     pub fn is_due(&self, table: &Table, settings: &Settings) -> bool {
-        self.has_many_dead(table.heap, table.rows, settings)
-            || table.pieces.is_some_and(|pieces| self.has_many_dead(pieces, None, settings))
+        let settings = Settings {
+            threshold: table.own.threshold.unwrap_or(settings.threshold),
+            scale_factor: table.own.scale_factor.unwrap_or(settings.scale_factor),
+            ..*settings
+        };
+        !table.own.off
+            && (self.has_many_dead(table.heap, table.rows, &settings)
+                || table.pieces.is_some_and(|pieces| self.has_many_dead(pieces, None, &settings)))
     }
 
     fn has_many_dead(&self, heap: RelId, rows: Option<u64>, settings: &Settings) -> bool {
         let Some(usage) = self.usage_of(heap) else { return false };
-        let known = usage.live_at_vacuum + usage.inserted.saturating_sub(usage.deleted);
-        let rows = rows.unwrap_or(known);
+        let rows = rows.unwrap_or(usage.live);
         usage.dead as f64 > settings.threshold as f64 + settings.scale_factor * rows as f64
     }
 
     /// The background task: vacuums what is due, again and again, until the server stops. `settings` is asked every round.
     pub fn run_vacuum(&'static self, catalog: &dyn Catalog, mut settings: impl FnMut() -> Settings) {
+        session::current().let_interrupt();
         while !session::stopping() {
             let settings = settings();
             if settings.enabled
@@ -105,6 +124,7 @@ impl Relations {
             while !session::stopping() && clock::now() < until {
                 let next = until.min(clock::now() + LOOK_NS);
                 wait::wait(Event::VacuumMain, 0, Some(next));
+                session::forget_interrupts();
             }
         }
     }
@@ -159,8 +179,12 @@ impl Relations {
             if !is_current {
                 return Ok(None);
             }
-            let options = Options { memory: settings.memory, rest_ns: settings.rest_ns, cut: Some(key) };
+            let options =
+                Options { memory: settings.memory, rest_ns: settings.rest_ns, cut: Some(key), background: true };
             let report = self.vacuum(table.heap, &table.indexes, options)?;
+            if report.gave_way {
+                return Ok(None);
+            }
             // After the rows: nothing depends on the order, but what an abort has left is noticed at rows first.
             if let Some(pieces) = table.pieces {
                 self.vacuum(pieces, &[], options)?;

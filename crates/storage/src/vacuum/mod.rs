@@ -20,10 +20,12 @@
 //!    for those it has seen and had to keep. When that is true of every table the transaction map may forget them
 //!    ([`Relations::purge_aborted`](crate::relation::Relations::purge_aborted)).
 //!
+//! 5. One of the background gives way: it never waits for a lock, and ends early when somebody waits for the table.
+//!
 //! What this does not do: find tables and their indexes (the layer above does: [`Catalog`]), gather statistics of values.
 
 pub mod launcher;
 pub mod table;
 
-pub use launcher::{Catalog, Settings, Table};
+pub use launcher::{Catalog, Own, Settings, Table};
 pub use table::{Options, Report};

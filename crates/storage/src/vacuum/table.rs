@@ -29,6 +29,8 @@ use std::borrow::Cow;
 const RECLAIM_ROOM: usize = RECORD_HEADER_BYTES + 64 + 2 * crate::page::heap::MAX_SLOTS;
 /// Pages between two rests.
 const REST_EVERY: u32 = 128;
+/// Pages between two looks at who waits for the table.
+const LOOK_EVERY: u32 = 16;
 /// A table is cut off if so many pages at its end are empty, or so large a share of it.
 const TAIL_MIN: u32 = 64;
 const TAIL_SHARE: u32 = 16;
@@ -43,11 +45,13 @@ pub struct Options {
     /// The lock of the table, to be taken for a moment in order to cut off empty pages at its end; none to leave them. The catalog's own
     /// tables, below [`FIRST_REL`], are never cut.
     pub cut: Option<LockKey>,
+    /// It is one of the background: it ends early when somebody waits for the lock of the table, which [`Options::cut`] names.
+    pub background: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { memory: 64 << 20, rest_ns: 0, cut: None }
+        Options { memory: 64 << 20, rest_ns: 0, cut: None, background: false }
     }
 }
 
@@ -74,6 +78,8 @@ pub struct Report {
     pub index_pages: u32,
     /// How often the indexes were walked.
     pub walks: u32,
+    /// It ended early, because somebody waits for the table.
+    pub gave_way: bool,
     /// Transactions below this that aborted have left nothing.
     pub clean_below: Xid,
 }
@@ -111,7 +117,10 @@ impl Relations {
         };
         vacuum.run()?;
         let report = vacuum.report;
-        vacuum.row.vacuumed(report.live, report.dead_left, report.clean_below.0, clock::wall_us());
+        if report.gave_way {
+            return Ok(report);
+        }
+        vacuum.row.vacuumed(report.live, report.dead_left, report.clean_below.0, clock::wall_us(), options.background);
         Ok(report)
     }
 
@@ -154,6 +163,10 @@ impl Vacuum<'_> {
         let mut ring = ScanRing::new();
         for block in 0..self.report.pages {
             self.rest(block)?;
+            if self.is_in_the_way(block) {
+                self.report.gave_way = true;
+                return Ok(());
+            }
             self.do_page(block, &mut ring)?;
             if self.dead.len() * size_of::<Tid>() >= self.options.memory.max(size_of::<Tid>()) {
                 self.reclaim_dead(&mut ring)?;
@@ -176,6 +189,12 @@ impl Vacuum<'_> {
             }
         }
         kernel::session::check_interrupts()
+    }
+
+    /// Does somebody wait for the table, who would not be waiting without this vacuum?
+    fn is_in_the_way(&self, block: u32) -> bool {
+        let looks = self.options.background && block.is_multiple_of(LOOK_EVERY);
+        looks && self.options.cut.is_some_and(|key| self.relations.transactions.is_wanted(key))
     }
 
     fn do_page(&mut self, block: u32, ring: &mut ScanRing) -> Result<()> {

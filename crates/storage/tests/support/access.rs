@@ -110,7 +110,8 @@ impl Catalog for OneTable {
 }
 
 fn one_table(rels: &[RelId]) -> storage::vacuum::Table {
-    storage::vacuum::Table { oid: rels[0].0, heap: rels[0], indexes: rels[1..].to_vec(), pieces: None, rows: None }
+    let (indexes, own) = (rels[1..].to_vec(), storage::vacuum::Own::default());
+    storage::vacuum::Table { oid: rels[0].0, heap: rels[0], indexes, pieces: None, rows: None, own }
 }
 
 impl AccessService {

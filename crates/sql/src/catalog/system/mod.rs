@@ -14,6 +14,7 @@ mod relations;
 mod sequences;
 mod statistics;
 mod triggers;
+pub(crate) mod usage;
 mod user_types;
 
 pub(crate) use relations::{
@@ -90,6 +91,8 @@ fn provider(name: &str) -> Option<Box<dyn Provider>> {
         "pg_sequences" => Box::new(sequences::shown),
         "pg_statistic" => Box::new(statistics::statistics),
         "pg_stats" => Box::new(statistics::shown),
+        "pg_stat_all_tables" | "pg_stat_user_tables" => Box::new(usage::tables),
+        "pg_stat_all_indexes" | "pg_stat_user_indexes" => Box::new(usage::indexes),
         "pg_description" => Box::new(objects::descriptions),
         "pg_shdescription" => Box::new(objects::shared_descriptions),
         "pg_depend" => Box::new(sequences::dependencies),

@@ -6,13 +6,18 @@
 //!
 //! Rules
 //! 1. As many rows are sampled as PostgreSQL samples: 300 for each value that is kept of a column (`default_statistics_target`).
-//! 2. What is known of a table is written like a definition. Its version is raised only where plans that were made without it may be
-//!    bad: when there was nothing, or when the table has twice or half as many rows.
+//! 2. What is known of a table is written like a definition. Its version is raised, so that plans are made again, only where those that were
+//!    made without it may be bad: when there was nothing, when the table has twice or half as many rows, or when values are spread in
+//!    another way ([`change`]).
+//!
+//! What is done of its own accord is in [`background`].
 
+pub mod background;
+mod change;
 mod compute;
 mod sample;
 
-use super::define::Change;
+use super::define::{Change, definition_key};
 use crate::catalog::codec::{ObjectClass, Statistics, statistics_image};
 use crate::catalog::column_statistics::{self, TableStatistics};
 use crate::catalog::definition::{Rows, TableDef};
@@ -23,8 +28,9 @@ use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Arena, Datum, Oid, table};
 use allocator_api2::alloc::Allocator;
 use base::settings::{MessageLevel, SettingId};
-use base::{Error, Result, sqlstate};
+use base::{Error, RelId, Result, sqlstate};
 use sample::Sample;
+use std::sync::Arc;
 use storage::relation::Relations;
 use storage::txn::LockMode;
 
@@ -57,31 +63,58 @@ impl<A: Allocator + Copy> Session<A> {
         verbose: bool,
         out: &mut O,
     ) -> Result<()> {
-        const KILOBYTE: usize = 1024;
-        let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() else { return Ok(()) };
-        let Rows::Stored(rows) = table.rows else { return Ok(()) };
-        let view = self.view(env);
-        let target = view.value(SettingId::DefaultStatisticsTarget).number().max(1) as usize;
-        let memory = view.value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
-        let sample = Sample::take(&env.stored()?.heap(rows), target * ROWS_PER_VALUE, memory)?;
-        let columns = columns_of(env.stored()?, &table, &sample, target)?;
-        let size = Statistics { rows: sample.table_rows as u64, pages: sample.pages };
+        let Some(found) = self.look_at(env, oid, &mut crate::exec::breathe)? else { return Ok(()) };
         if verbose {
-            let sampled = sample.rows().len();
+            let Found { table, size, sampled, .. } = &found;
             let message =
                 format!("\"{}\": {} pages, about {} rows, {sampled} rows in sample", table.name, size.pages, size.rows);
             out.notice(MessageLevel::Info, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
         }
+        self.write_down(env, &found, true)?;
+        found.count(env, false)
+    }
+
+    /// Looks at a table that is locked; none if it is gone. `breathe` is called again and again meanwhile.
+    fn look_at(
+        &self,
+        env: &Environment<'_>,
+        oid: Oid,
+        breathe: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Found>> {
+        const KILOBYTE: usize = 1024;
+        let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() else { return Ok(None) };
+        let Rows::Stored(rows) = table.rows else { return Ok(None) };
+        let view = self.view(env);
+        let target = view.value(SettingId::DefaultStatisticsTarget).number().max(1) as usize;
+        let memory = view.value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
+        // Before the look: what is changed from now on may have been missed.
+        let changes = env.stored()?.changes_of(rows).map_or(0, |(modified, _)| modified);
+        let sample = Sample::take(&env.stored()?.heap(rows), target * ROWS_PER_VALUE, memory, breathe)?;
+        let columns = columns_of(env.stored()?, &table, &sample, target, breathe)?;
+        let size = Statistics { rows: sample.table_rows as u64, pages: sample.pages };
+        Ok(Some(Found { table, rows, size, columns, sampled: sample.rows().len(), changes }))
+    }
+
+    /// Writes down what was found in a table. False if it was not written: somebody changes the table's definition, and is not to be
+    /// waited for.
+    fn write_down(&mut self, env: &Environment<'_>, found: &Found, waits: bool) -> Result<bool> {
+        let oid = found.table.oid;
         let before = self.definitions(env, &self.work)?;
-        let known = before.statistics(oid).filter(|_| before.column_statistics(oid).is_some());
+        let known = before.statistics(oid).zip(before.column_statistics(oid).cloned());
         drop(before);
-        let image = Some(column_statistics::image(&columns)?);
+        let anew = known.is_none_or(|(size, columns)| {
+            differs(size.rows, found.size.rows) || change::matters(&columns, &found.columns)
+        });
+        if anew && !waits && !self.lock_key(env, definition_key(oid), LockMode::AccessExclusive, false)? {
+            return Ok(false);
+        }
+        let image = Some(column_statistics::image(&found.columns)?);
         self.define(env, &[Change { class: ObjectClass::ColumnStatistics, oid, image }])?;
-        self.note_size(env, oid, size)?;
-        if known.is_none_or(|known| differs(known.rows, size.rows)) {
+        self.note_size(env, oid, found.size)?;
+        if anew {
             self.plan_anew(env, oid)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Writes what is known of a table's size, if it is something else than what was known.
@@ -102,6 +135,26 @@ impl<A: Allocator + Copy> Session<A> {
     }
 }
 
+/// What was found in a table.
+struct Found {
+    table: Arc<TableDef>,
+    /// Its rows.
+    rows: RelId,
+    size: Statistics,
+    columns: TableStatistics,
+    /// How many rows were looked at.
+    sampled: usize,
+    /// How many changes had been made since the last analysis before this one began.
+    changes: u64,
+}
+
+impl Found {
+    /// Counts the analysis, which has been written down.
+    fn count(&self, env: &Environment<'_>, background: bool) -> Result<()> {
+        env.stored()?.analyzed(self.rows, self.size.rows, self.changes, background)
+    }
+}
+
 /// Twice or half as many?
 fn differs(before: u64, now: u64) -> bool {
     before.max(now) >= 2 * before.min(now).max(1)
@@ -112,6 +165,7 @@ fn columns_of(
     def: &TableDef,
     sample: &Sample,
     target: usize,
+    breathe: &mut dyn FnMut() -> Result<()>,
 ) -> Result<TableStatistics> {
     let shapes = row::shapes(def.columns.iter().map(|column| table::kind(column.ty.oid)));
     let mut found = TableStatistics::default();
@@ -136,11 +190,11 @@ fn columns_of(
                 }
             });
             if place % ROWS_BETWEEN == 0 {
-                crate::exec::breathe()?;
+                breathe()?;
             }
         }
         let key = (number as u16, column.ty.oid);
-        found.columns.extend(compute::column(key, &values, sample.table_rows, target, &mut crate::exec::breathe)?);
+        found.columns.extend(compute::column(key, &values, sample.table_rows, target, breathe)?);
     }
     Ok(found)
 }

@@ -22,13 +22,20 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Takes as many rows as that, or all where there are fewer.
-    pub(super) fn take(heap: &Heap, wanted: usize, memory: usize) -> Result<Sample> {
+    /// `breathe` is called for every page.
+    pub(super) fn take(
+        heap: &Heap,
+        wanted: usize,
+        memory: usize,
+        breathe: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Sample> {
         let pages = heap.blocks()?;
         let mut sample = Sample { pages, ..Sample::default() };
         let (mut capacity, mut bytes) = (wanted.max(1), 0);
         let (mut seen, mut looked_at) = (0_u64, 0_u32);
         for page in Choice::new(pages, wanted as u64) {
             looked_at += 1;
+            breathe()?;
             let mut scan = heap.scan_blocks(page, page + 1)?;
             while heap.visit_live(&mut scan, |tid, row| {
                 seen += 1;
