@@ -177,6 +177,24 @@ choice! {
 const BOOLEAN_OFF: [&str; 3] = ["false", "no", "0"];
 const BOOLEAN_ON: [&str; 3] = ["true", "yes", "1"];
 
+choice! {
+    /// Whether prepared statements are planned for the values of their parameters.
+    PlanCacheMode {
+        /// Where it pays.
+        Auto "auto",
+        /// Never.
+        ForceGeneric "force_generic_plan",
+        /// Always.
+        ForceCustom "force_custom_plan",
+    }
+}
+
+pub(crate) static PLAN_CACHE_MODES: Choices = Choices {
+    listed: &[PlanCacheMode::Auto.entry(), PlanCacheMode::ForceGeneric.entry(), PlanCacheMode::ForceCustom.entry()],
+    hidden: &[],
+    refused: &[],
+};
+
 pub(crate) static ENGINE: Choices = Choices { listed: &[("process", 0), ("thread", 1)], hidden: &[], refused: &[] };
 
 pub(crate) static SESSIONS: Choices =

@@ -50,7 +50,7 @@ pub mod unit;
 pub mod value;
 
 pub use change::{Change, check_context, check_readable};
-pub use choice::{ByteaOutput, IntervalStyle, Isolation, LiteralAutoparam, MessageLevel};
+pub use choice::{ByteaOutput, IntervalStyle, Isolation, LiteralAutoparam, MessageLevel, PlanCacheMode};
 pub use command_line::{find_option, options_help, read_startup_options};
 pub use date_style::{DateFormat, DateOrder, DateStyle};
 pub use describe::{Description, Source};

@@ -632,6 +632,12 @@ settings! {
     /// How many of a column's common values, and bounds of its histogram, `ANALYZE` keeps.
     DefaultStatisticsTarget "default_statistics_target": Planner, Session, integer(1, 10_000, Unit::None, 100);
 
+    /// Whether prepared statements are planned for the values that their parameters have, each time that they are executed, or once for all.
+    ///
+    /// `auto` plans for the values the first five times, and then only if that pays. A statement whose plan does not depend on its values,
+    /// such as one that finds a row by its key, is planned once in any case but that of `force_custom_plan`.
+    PlanCacheMode "plan_cache_mode": Planner, Session, one_of(&choice::PLAN_CACHE_MODES, "auto");
+
     /// Whether expressions are compiled to machine code: never.
     ///
     /// Accepted for drivers that switch it off.

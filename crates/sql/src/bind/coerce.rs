@@ -252,6 +252,11 @@ impl Binder<'_> {
 
     /// The parameter of that type and origin; made if it is new.
     pub(super) fn parameter(&mut self, ty: Type, origin: Origin) -> Expr {
+        if let Origin::Client(number) = origin
+            && let Some(value) = self.values.get(usize::from(number))
+        {
+            return Expr::constant(value.clone(), ty);
+        }
         let parameter = Parameter { ty, origin };
         let parameters = &mut self.bound.parameters;
         let index = parameters.iter().position(|other| *other == parameter).unwrap_or_else(|| {

@@ -55,6 +55,7 @@ use crate::catalog::Catalog;
 use crate::catalog::definition::TableDef;
 use crate::lexer::{Literal, position};
 use crate::parser::ast::Statement;
+use crate::plan::blob::Constant;
 use crate::types::datetime::Style;
 use crate::types::{Arena, Oid, Type};
 use base::{Error, Result, sqlstate};
@@ -75,6 +76,8 @@ pub struct Binder<'b> {
     bump: &'b Bump,
     /// Variables of the procedure around the statement.
     variables: &'b [variable::Variable],
+    /// Values of the client's parameters, which are constants then.
+    values: &'b [Constant],
     /// Parameters may be new; else only those with types.
     new_parameters: bool,
     bound: Bound,
@@ -131,6 +134,8 @@ pub struct Setting<'b> {
     pub new_parameters: bool,
     /// Variables of the procedure that the statement stands in.
     pub variables: &'b [variable::Variable],
+    /// The values of the client's parameters, if the statement is to be planned for them: they are constants then.
+    pub values: &'b [Constant],
 }
 
 /// Why a statement was not bound.
@@ -153,10 +158,12 @@ impl<'b> Binder<'b> {
             arena,
             bump,
             variables: setting.variables,
+            values: setting.values,
             new_parameters: setting.new_parameters,
             bound: Bound {
                 client_types: setting.client_types.iter().map(known).collect(),
                 reusable: true,
+                has_values: !setting.values.is_empty(),
                 ..Bound::default()
             },
             grouping: None,

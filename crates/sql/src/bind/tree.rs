@@ -180,6 +180,10 @@ pub struct Bound {
     pub rows: Vec<TableRow>,
     /// A literal decides whether an index can be used: the statement is to be bound with its literals in place.
     pub wants_literals: Cell<bool>,
+    /// The client's parameters are constants: the statement is bound for their values.
+    pub has_values: bool,
+    /// What the planner guesses by depends on the value of a parameter, which it does not know.
+    pub values_matter: Cell<bool>,
     /// Values that parameters have in the execution that the plan is made for, by number, as far as they are known: good for guesses.
     pub hints: Vec<Option<Constant>>,
 }

@@ -95,6 +95,7 @@ impl Around<'_> {
                     client_types: &[],
                     new_parameters: false,
                     variables: &[],
+                    values: &[],
                 };
                 let path = [Name { text: &schema, at: 0 }, Name { text: name, at: 0 }];
                 match bind::updatable::columns(&path, &setting, &arena, &bump) {

@@ -61,7 +61,11 @@ pub fn choose(bound: &mut Bound, mut root: Root, catalog: &Catalog<'_>) -> Resul
         }
     };
     let Planner { subplans, commons, origins, .. } = planner;
-    Ok(Tree { root, kind, subplans, commons, columns, origins })
+    let mut tree = Tree { root, kind, subplans, commons, columns, origins, worth: None };
+    if bound.values_matter.get() || bound.has_values {
+        tree.worth = Some(super::worth::Worth::of(bound, &tree, catalog));
+    }
+    Ok(tree)
 }
 
 fn columns(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {

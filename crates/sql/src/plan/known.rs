@@ -8,7 +8,7 @@
 //! 1. What is found here is used for guesses only. A value that cannot be had, because of an error too, is not known.
 //! 2. Nothing is called but operations on values: no function of a user, nothing that looks at the catalog.
 
-use crate::bind::tree::{Bound, Expr, ExprKind};
+use crate::bind::tree::{Bound, Expr, ExprKind, Origin};
 use crate::plan::blob::Constant;
 use crate::types::function::Volatility;
 use crate::types::op::Family;
@@ -19,6 +19,18 @@ pub(super) fn value(bound: &Bound, expr: &Expr) -> Option<Constant> {
     let arena = Arena::new();
     let mut context = EvalCtx::plain(&arena);
     datum(bound, expr, &mut context).map(Constant::of)
+}
+
+/// Does a value depend on a client's parameter that is not known yet?
+pub(super) fn is_awaited(bound: &Bound, expr: &Expr) -> bool {
+    expr.any(&mut |part| match part.kind {
+        ExprKind::Parameter(index) => {
+            let index = usize::from(index);
+            let is_known = bound.hints.get(index).is_some_and(Option::is_some);
+            !is_known && bound.parameters.get(index).is_some_and(|found| matches!(found.origin, Origin::Client(_)))
+        }
+        _ => false,
+    })
 }
 
 fn datum<'a>(bound: &'a Bound, expr: &'a Expr, context: &mut EvalCtx<'a>) -> Option<Datum<'a>> {

@@ -18,6 +18,7 @@
 //! | [`path`] | how a table's rows are found |
 //! | `ahead` | which loops read rows ahead |
 //! | [`cost`], `selectivity`, `known` | how many rows there may be, and what they cost |
+//! | [`worth`] | whether it pays to plan for the values of parameters |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
 //! | [`explain`], [`shown`] | what `EXPLAIN` shows of it |
@@ -50,6 +51,7 @@ pub mod shown;
 pub mod tree;
 mod unnest;
 mod window;
+pub mod worth;
 
 use crate::bind::access::Access;
 use crate::catalog::privilege::Rights;
@@ -99,6 +101,8 @@ pub mod flags {
     pub const MODIFIES: u32 = 32;
     /// Functions of users are called.
     pub const CALLS: u32 = 64;
+    /// Another plan may be better for some values of its parameters.
+    pub const VALUES_MATTER: u32 = 128;
 }
 
 /// A plan, wherever it lies.
@@ -130,6 +134,12 @@ impl<'p> Plan<'p> {
             3 => StatementKind::Delete,
             _ => StatementKind::Select,
         }
+    }
+
+    /// What it is worth beside other plans of the statement, if that is known.
+    pub fn worth(self) -> worth::Worth {
+        let header = self.header();
+        worth::Worth { cost: f32::from_bits(header.cost), shape: header.shape }
     }
 
     /// True if all these bits are set.

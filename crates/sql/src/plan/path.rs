@@ -9,6 +9,7 @@
 //! 4. `LIKE` with a pattern that begins with plain characters is a range, and is tested again: texts compare by their bytes.
 
 use super::blob::Constant;
+use super::known;
 use super::tree::{Bound as IndexBound, IndexScan, JoinType, Key, Node};
 use crate::bind::implied::{Implied, alike, implied};
 use crate::bind::tree::{Bound, BoundIndex, Expr, ExprKind, Origin, RelationId};
@@ -70,13 +71,19 @@ fn has_all<'x>(
         return true;
     }
     let Some(known) = computed(bound, index, relation) else { return false };
-    match implied(bound, conditions, &known.predicate) {
+    match implied(bound, conditions.clone(), &known.predicate) {
         Implied::Yes => true,
         Implied::Literal => {
             bound.wants_literals.set(true);
             false
         }
-        Implied::No => false,
+        Implied::No => {
+            // With the value in place it may be implied.
+            if conditions.clone().any(|condition| known::is_awaited(bound, condition)) {
+                bound.values_matter.set(true);
+            }
+            false
+        }
     }
 }
 
@@ -272,8 +279,9 @@ fn pattern_range(bound: &Bound, expr: &Expr, part: &Expr, place: usize) -> Vec<T
         ExprKind::Constant(Constant::Bytes(pattern)) => pattern,
         ExprKind::Parameter(number) => {
             let origin = bound.parameters.get(usize::from(*number)).map(|parameter| parameter.origin);
-            if matches!(origin, Some(Origin::Slot(_))) {
-                bound.wants_literals.set(true);
+            match origin {
+                Some(Origin::Slot(_)) => bound.wants_literals.set(true),
+                _ => bound.values_matter.set(true),
             }
             return Vec::new();
         }

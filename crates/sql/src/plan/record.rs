@@ -508,6 +508,11 @@ parts! {
         accesses,
         /// The most values on the stack at once.
         stack,
+        /// What it is worth beside other plans of its statement ([`Worth`](super::worth::Worth)): the cost, as the bits of a number, and the
+        /// shape.
+        cost,
+        /// The same.
+        shape,
     }
     /// A parameter.
     ParameterRecord {

@@ -17,6 +17,8 @@
 //! Rules
 //! 1. Conditions are taken to be independent of one another, unless they bound one column from both sides.
 //! 2. A share is never quite zero: what is thought to find nothing may find something.
+//! 3. Where a share would be another one if the value of a client's parameter were known, that is noted ([`Bound::values_matter`]): then it may
+//!    pay to plan again for values. Of a column whose values are about as frequent as each other it is not: an equality has one share.
 
 use super::cost::{DISTINCT, Guess, HALF, INEQUALITY, SELDOM};
 use super::known;
@@ -90,7 +92,11 @@ impl Guess<'_> {
             _ => return None,
         };
         let is_low = matches!(comparison, Comparison::Gt | Comparison::Ge);
-        let share = match (self.statistics(column), known::value(self.bound, value)) {
+        let statistics = self.statistics(column);
+        if statistics.is_some() {
+            self.note_awaited(value);
+        }
+        let share = match (statistics, known::value(self.bound, value)) {
             (_, Some(Constant::Null)) => LEAST,
             (Some((known, _)), Some(constant)) => {
                 inequality(known, comparison, (table::kind(value.ty.oid), &constant)).unwrap_or(INEQUALITY)
@@ -160,7 +166,12 @@ impl Guess<'_> {
         let sides = [(left, right), (right, left)];
         for (variable, value) in sides {
             let Some(column) = self.variable(variable, shared) else { continue };
-            let Some(constant) = known::value(self.bound, value) else { continue };
+            let Some(constant) = known::value(self.bound, value) else {
+                if self.statistics(column).is_some_and(|(known, rows)| is_skewed(known, rows)) {
+                    self.note_awaited(value);
+                }
+                continue;
+            };
             if constant == Constant::Null {
                 return LEAST;
             }
@@ -174,6 +185,13 @@ impl Guess<'_> {
         };
         let share = 1.0 / values(left).max(values(right)).max(1.0);
         share.min(1.0)
+    }
+
+    /// Notes that a share depends on the value of a client's parameter that is not known, if it does.
+    fn note_awaited(&self, value: &Expr) {
+        if !self.bound.values_matter.get() && known::is_awaited(self.bound, value) {
+            self.bound.values_matter.set(true);
+        }
     }
 
     /// Is it a value that no row of this statement's tables changes?
@@ -193,7 +211,10 @@ impl Guess<'_> {
     }
 
     fn likeness<'x>(&self, text: &'x Expr, pattern: &'x Expr, op: Op, shared: &Shared<'x>) -> f64 {
-        let Some(Constant::Bytes(pattern)) = known::value(self.bound, pattern) else { return SELDOM };
+        let Some(Constant::Bytes(pattern)) = known::value(self.bound, pattern) else {
+            self.note_awaited(pattern);
+            return SELDOM;
+        };
         let column = self.variable(text, shared);
         let Some((known, rows)) = column.and_then(|column| self.statistics(column)) else {
             return by_letters(&pattern, op);
@@ -240,6 +261,13 @@ impl Guess<'_> {
     pub(super) fn distinct_of(&self, expr: &Expr) -> f64 {
         self.distinct_shared(expr, &Shared::new())
     }
+}
+
+/// Is a value of the column much more frequent than values are on average?
+fn is_skewed(known: &ColumnStatistics, rows: f64) -> bool {
+    const TIMES: f64 = 2.0;
+    let values = known.distinct_of(rows).unwrap_or(DISTINCT).max(1.0);
+    known.common.first().is_some_and(|(share, _)| share * values > TIMES)
 }
 
 /// The share of rows that have a value.

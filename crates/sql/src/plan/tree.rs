@@ -25,6 +25,8 @@ pub struct Tree {
     pub columns: Vec<(String, Column)>,
     /// What columns of subqueries and groupings stand for.
     pub origins: std::collections::BTreeMap<RelationId, Vec<Expr>>,
+    /// What the plan is worth beside others of the statement, where that matters.
+    pub worth: Option<super::worth::Worth>,
 }
 
 /// A query inside an expression.

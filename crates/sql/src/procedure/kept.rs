@@ -6,11 +6,15 @@
 //! Rules
 //! 1. A plan is kept only if its variables have the types that they begin a call with, and is used only while the definitions are those
 //!    that the body was read with: nothing has to be compared but their version, behind the locks of the plan's tables.
+//! 2. A piece may be planned for the values of its variables ([`crate::session::custom`]); such a plan is not kept.
 
 use super::frame::Shape;
 use super::tree::Body;
+use crate::plan::{Plan, flags};
 use crate::session::current::{StoredTables, stored_tables};
+use crate::session::custom::Tried;
 use crate::types::Oid;
+use base::settings::PlanCacheMode;
 use kernel::sync::Spin;
 use std::sync::Arc;
 
@@ -21,13 +25,34 @@ const KEPT_MAX: usize = 256;
 pub(crate) struct Planned {
     pub(crate) plan: Vec<u8>,
     pub(crate) tables: StoredTables,
+    /// How it was executed so far, by all sessions of the process.
+    tried: Spin<Tried>,
 }
 
 impl Planned {
     /// A plan that was made.
     pub(crate) fn new(plan: Vec<u8>) -> Planned {
         let tables = stored_tables(&plan);
-        Planned { plan, tables }
+        Planned { plan, tables, tried: Spin::new(Tried::default()) }
+    }
+
+    /// Is the next execution to be planned for the values of its variables?
+    #[inline]
+    pub(crate) fn wants_values(&self, mode: PlanCacheMode) -> bool {
+        let Some(plan) = Plan::new(&self.plan) else { return false };
+        // Nearly all of them: nothing is looked at that others write.
+        if mode == PlanCacheMode::ForceGeneric || (mode == PlanCacheMode::Auto && !plan.has(flags::VALUES_MATTER)) {
+            return false;
+        }
+        let tried = *self.tried.lock();
+        tried.wants_values(mode, plan)
+    }
+
+    /// An execution has a plan for its values.
+    pub(crate) fn note_custom(&self, made: &[u8]) {
+        if let (Some(generic), Some(custom)) = (Plan::new(&self.plan), Plan::new(made)) {
+            self.tried.lock().note_custom(generic, custom);
+        }
     }
 }
 

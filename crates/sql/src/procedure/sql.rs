@@ -100,9 +100,30 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     pub(super) fn gather(&mut self, piece: &Piece, most: u64) -> Result<Option<(Arc<Planned>, Gathered)>> {
         let Some(planned) = self.plan(piece)? else { return Ok(None) };
         self.check_reads_only(&planned.plan)?;
+        let made = match planned.wants_values(self.session.plan_cache_mode(self.env)) {
+            true => self.plan_for_values(piece, &planned)?,
+            false => None,
+        };
         let values = self.frame.values(&self.readied.body, piece);
-        let gathered = self.session.gather(self.env, &planned.plan, &values, most, self.notices)?;
+        let plan = made.as_ref().unwrap_or(&planned.plan);
+        let gathered = self.session.gather(self.env, plan, &values, most, self.notices)?;
         Ok(Some((planned, gathered)))
+    }
+
+    /// A plan of a piece for the values that its variables have.
+    fn plan_for_values(&mut self, piece: &Piece, planned: &Planned) -> Result<Option<Vec<u8>>> {
+        let (names, types) = self.frame.names(&self.readied.body, piece);
+        if types.is_empty() {
+            return Ok(None);
+        }
+        let values: Vec<Constant> =
+            self.frame.values(&self.readied.body, piece).into_iter().map(Constant::of).collect();
+        let statement = (piece.text.as_str(), (0, piece.text.len()));
+        let made = self.session.compile_for(self.env, statement, &names, &types, &values)?;
+        if let Some(made) = &made {
+            planned.note_custom(made);
+        }
+        Ok(made)
     }
 
     /// Refuses a plan that changes something, where that is not allowed.

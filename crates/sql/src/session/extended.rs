@@ -4,6 +4,7 @@
 //! 1. An error fails the transaction as in a simple query; that what follows is passed over up to `Sync` is the server's.
 //! 2. `Execute` with a limit keeps the rest of the rows; the next `Execute` goes on with them.
 
+use super::custom::{Tried, range_of};
 use super::output::{Format, Output, Tag, Undescribed};
 use super::prepared::{Body, Portal, Prepared, Progress, format_of};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
@@ -103,7 +104,8 @@ impl<A: Allocator + Copy> Session<A> {
         declared.extend_from_slice(types);
         let own_text = if body.plan().is_some() { "" } else { text };
         let made_at = self.transaction.started_at();
-        let statement = Prepared { text: text_in(own_text, self.memory)?, declared, body, made_at, sql_text: None };
+        let text = text_in(own_text, self.memory)?;
+        let statement = Prepared { text, declared, body, made_at, sql_text: None, tried: Tried::default() };
         if name.is_empty() {
             self.unnamed = Some(statement);
         } else {
@@ -152,13 +154,7 @@ impl<A: Allocator + Copy> Session<A> {
         if let Some(plan) = Plan::new(self.plans.bytes(id)) {
             types = plan.client_types().collect();
         }
-        let mut normalised = Normalised::default();
-        normalise(&text, 0, Literals::Keep, &mut normalised)?;
-        while normalised.head == Head::Empty && normalised.next < text.len() {
-            let next = normalised.next;
-            normalise(&text, next, Literals::Keep, &mut normalised)?;
-        }
-        let range = (normalised.start, normalised.end);
+        let range = range_of(&text)?;
         let Ok(Compiled::Plan(plan)) = self.compile(env, &text, range, &[], &types, true)? else {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a prepared statement is no query any more"));
         };
@@ -266,6 +262,18 @@ impl<A: Allocator + Copy> Session<A> {
                 blob::put_value(table::kind(oid), datum, &mut values)?;
             }
         }
+        let made = match body {
+            Body::Plan(id) => self.plan_for(env, statement, id, &values)?,
+            Body::Call(_) | Body::Utility | Body::Empty => None,
+        };
+        // A plan for these values is the portal's alone.
+        let own = match (&made, body) {
+            (Some(plan), Body::Plan(id)) => {
+                let text = self.plans.text(id).to_vec();
+                Some(self.plans.add(plan, &text, memory)?)
+            }
+            _ => None,
+        };
         let text = match body {
             Body::Utility => bytes_in(&self.statement_named(statement)?.text, memory)?,
             Body::Plan(_) | Body::Call(_) | Body::Empty => Text::new_in(memory),
@@ -276,7 +284,7 @@ impl<A: Allocator + Copy> Session<A> {
         let portal = Portal {
             savepoints: self.savepoints,
             text,
-            body,
+            body: own.map_or(body, Body::Plan),
             parameters: bytes_in(&values, memory)?,
             formats,
             progress: Progress::New,
@@ -287,11 +295,13 @@ impl<A: Allocator + Copy> Session<A> {
             scrolls: false,
             made_at: self.transaction.started_at(),
         };
-        self.add_portal(name, portal)?;
-        if let Some(id) = body.plan() {
-            self.plans.share(id);
+        let added = self.add_portal(name, portal);
+        match own {
+            Some(id) if added.is_err() => self.plans.release(id, memory),
+            None if added.is_ok() => drop(body.plan().map(|id| self.plans.share(id))),
+            _ => {}
         }
-        Ok(())
+        added
     }
 
     /// Reads a value's text form; names of objects are looked up.

@@ -20,6 +20,8 @@ pub struct HeldStatement {
     pub types: Vec<Oid>,
     /// It was prepared by `PREPARE`, not by the protocol.
     pub from_sql: bool,
+    /// Executions with the plan for any values, and with plans for values.
+    pub executed: (u64, u64),
 }
 
 /// An open cursor.
@@ -71,6 +73,7 @@ impl<A: Allocator + Copy> Held for Session<A> {
                     made_at: statement.made_at,
                     types: types.map_or(Vec::new(), |plan| plan.client_types().collect()),
                     from_sql: statement.sql_text.is_some(),
+                    executed: (statement.tried.generic, statement.tried.custom),
                 }
             })
             .collect();

@@ -21,6 +21,7 @@
 //! | `access` | whether the current user may execute a plan |
 //! | `cursor` | cursors of procedures |
 //! | [`current`] | whether a plan still stands |
+//! | `custom` | whether a statement is planned for the values of its parameters |
 //! | [`prepared`] | plans, statements, portals |
 //! | [`run`] | from a statement's text to a plan, from a plan to rows |
 //! | `cursor` | cursors, which have all their rows and move among them |
@@ -40,6 +41,7 @@ pub(crate) mod access;
 mod calling;
 pub mod current;
 mod cursor;
+pub(crate) mod custom;
 pub(crate) mod deferred;
 mod definer;
 pub mod extended;

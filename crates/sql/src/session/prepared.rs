@@ -150,6 +150,8 @@ pub(crate) struct Prepared<A: Allocator + Copy> {
     pub(crate) made_at: i64,
     /// The text of the `PREPARE` that made it; none if the protocol did.
     pub(crate) sql_text: Option<Text<A>>,
+    /// How it was executed so far.
+    pub(crate) tried: super::custom::Tried,
 }
 
 /// A portal: a statement with its parameters, maybe with rows that are left.

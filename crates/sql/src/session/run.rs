@@ -136,10 +136,10 @@ impl<A: Allocator + Copy> Session<A> {
         types: &[Oid],
         new_parameters: bool,
     ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
-        self.compile_among(env, text, range, slots, types, new_parameters, &[])
+        self.compile_among(env, text, range, slots, types, new_parameters, (&[], &[]))
     }
 
-    /// The same for a statement that may mention variables, which are parameters.
+    /// The same for a statement that may mention variables, which are parameters; and for the values of parameters, if there are any.
     #[allow(clippy::too_many_arguments)]
     fn compile_among(
         &mut self,
@@ -149,10 +149,10 @@ impl<A: Allocator + Copy> Session<A> {
         slots: &[Literal],
         types: &[Oid],
         new_parameters: bool,
-        variables: &[Variable],
+        known: (&[Variable], &[Constant]),
     ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
         loop {
-            let compiled = self.compile_once(env, text, range, slots, types, new_parameters, variables)?;
+            let compiled = self.compile_once(env, text, range, slots, types, new_parameters, known)?;
             if let Ok(Compiled::Plan(plan)) = &compiled {
                 let tables = stored_tables(plan);
                 self.lock_tables(env, &tables)?;
@@ -260,7 +260,7 @@ impl<A: Allocator + Copy> Session<A> {
         slots: &[Literal],
         types: &[Oid],
         new_parameters: bool,
-        variables: &[Variable],
+        (variables, values): (&[Variable], &[Constant]),
     ) -> Result<std::result::Result<Compiled, NeedsLiterals>> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
@@ -271,8 +271,16 @@ impl<A: Allocator + Copy> Session<A> {
             if matches!(statement, Statement::Utility(_)) {
                 return Ok(Ok(Compiled::Utility));
             }
-            let setting =
-                Setting { catalog: &catalog, text, slots, style, client_types: types, new_parameters, variables };
+            let setting = Setting {
+                catalog: &catalog,
+                text,
+                slots,
+                style,
+                client_types: types,
+                new_parameters,
+                variables,
+                values,
+            };
             match bind::bind(&statement, &setting, &arena, &bump) {
                 Ok((mut bound, root)) => {
                     bound.hints = hints(&bound, (text, slots), &arena, &style);
@@ -311,7 +319,7 @@ impl<A: Allocator + Copy> Session<A> {
         {
             return Ok(Some(found.plan));
         }
-        let compiled = self.compile_among(env, text, (0, text.len()), &[], types, false, variables)?;
+        let compiled = self.compile_among(env, text, (0, text.len()), &[], types, false, (variables, &[]))?;
         match compiled {
             Ok(Compiled::Plan(plan)) => {
                 if let Some((cache, (hash, key))) = &cache
@@ -325,6 +333,21 @@ impl<A: Allocator + Copy> Session<A> {
             Err(NeedsLiterals) => {
                 Err(Error::statement(sqlstate::INTERNAL_ERROR, "a statement without slots asks for its literals"))
             }
+        }
+    }
+
+    /// Compiles a statement for the values of its parameters; none if it is not planned. Its tables are locked.
+    pub(crate) fn compile_for(
+        &mut self,
+        env: &Environment<'_>,
+        (text, range): (&str, (usize, usize)),
+        variables: &[Variable],
+        types: &[Oid],
+        values: &[Constant],
+    ) -> Result<Option<Vec<u8>>> {
+        match self.compile_among(env, text, range, &[], types, false, (variables, values))? {
+            Ok(Compiled::Plan(plan)) => Ok(Some(plan)),
+            Ok(Compiled::Utility) | Err(NeedsLiterals) => Ok(None),
         }
     }
 

@@ -301,8 +301,16 @@ impl<A: Allocator + Copy> Session<A> {
         let values: Vec<ast::Expr<'_>> = call.arguments.iter().map(|argument| argument.value).collect();
         let actual = on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
-            let setting =
-                Setting { catalog: &catalog, text, slots: &[], style, client_types: types, new_parameters, variables };
+            let setting = Setting {
+                catalog: &catalog,
+                text,
+                slots: &[],
+                style,
+                client_types: types,
+                new_parameters,
+                variables,
+                values: &[],
+            };
             bind::types_of(&values, &setting, &arena, &bump)
         })?;
         let mut best: Vec<(usize, Arc<RoutineDef>, Vec<Option<usize>>)> = Vec::new();
@@ -377,8 +385,16 @@ impl<A: Allocator + Copy> Session<A> {
                     }
                 });
             }
-            let setting =
-                Setting { catalog: &catalog, text, slots: &[], style, client_types: types, new_parameters, variables };
+            let setting = Setting {
+                catalog: &catalog,
+                text,
+                slots: &[],
+                style,
+                client_types: types,
+                new_parameters,
+                variables,
+                values: &[],
+            };
             let (mut bound, root) = bind::bind_values(&exprs, &wanted, &setting, &arena, &bump)?;
             if !bound.subplans.is_empty() {
                 return Err(Error::unsupported("cannot use subquery in CALL argument"));

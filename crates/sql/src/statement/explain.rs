@@ -9,11 +9,13 @@
 use crate::bind::access::Access;
 use crate::bind::{self, Setting, Unbound};
 use crate::exec::watch::Measures;
-use crate::lexer::{Head, Literals, Normalised, normalise};
+use crate::lexer::{Literals, Normalised, normalise};
 use crate::parser::ast::{ExplainForm, ExplainOptions, Expr, Name, Statement, Utility};
+use crate::plan::blob::Constant;
 use crate::plan::shown::{Shown, ShownNode, forms};
 use crate::plan::{self, Plan, blob};
 use crate::session::current::stored_tables;
+use crate::session::custom;
 use crate::session::prepared::Body;
 use crate::session::{Column, Environment, Format, Output, Session, Tag};
 use crate::types::{Arena, Oid, Type, table};
@@ -74,7 +76,7 @@ impl<A: Allocator + Copy> Session<A> {
             Statement::Utility(Utility::Declare { body_at, .. }) => {
                 let from = *body_at as usize;
                 let source = Source::Range(from, end_of(text, from)?);
-                self.explain_one(env, text, &source, (&[], &[]), wanted, out)?
+                self.explain_one(env, text, &source, (&[], &[], &[]), wanted, out)?
             }
             Statement::Utility(Utility::CreateTable(create)) if create.source.is_some() => {
                 if wanted.analyze {
@@ -82,10 +84,10 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 let (from, to) = create.source.map_or((0, 0), |source| source.range);
                 let source = Source::Range(from as usize, to as usize);
-                self.explain_one(env, text, &source, (&[], &[]), wanted, out)?
+                self.explain_one(env, text, &source, (&[], &[], &[]), wanted, out)?
             }
             Statement::Utility(_) => return Err(super::refused("EXPLAIN of this statement")),
-            parsed => self.explain_one(env, text, &Source::Parsed(parsed), (&[], &[]), wanted, out)?,
+            parsed => self.explain_one(env, text, &Source::Parsed(parsed), (&[], &[], &[]), wanted, out)?,
         };
         describe(wanted, out);
         for line in lines {
@@ -111,30 +113,30 @@ impl<A: Allocator + Copy> Session<A> {
         super::prepare::check_arguments(name.text, &types, arguments)?;
         let prepared = String::from_utf8_lossy(self.plans.text(id)).into_owned();
         let values = self.arguments(env, text, arguments, &types, &mut |level, error| out.notice(level, error))?;
-        let mut normalised = Normalised::default();
-        normalise(&prepared, 0, Literals::Keep, &mut normalised)?;
-        while normalised.head == Head::Empty && normalised.next < prepared.len() {
-            let next = normalised.next;
-            normalise(&prepared, next, Literals::Keep, &mut normalised)?;
-        }
-        let source = Source::Range(normalised.start, normalised.end);
-        self.explain_one(env, &prepared, &source, (&types, &values), wanted, out)
+        // It counts as an execution, as in PostgreSQL.
+        let constants = match self.plan_for(env, name.text, id, &values)? {
+            Some(_) => custom::constants(&types, &values)?,
+            None => Vec::new(),
+        };
+        let (from, to) = custom::range_of(&prepared)?;
+        let source = Source::Range(from, to);
+        self.explain_one(env, &prepared, &source, (&types, &values, &constants), wanted, out)
     }
 
-    /// Plans a statement, executes it if that is wanted, and answers the lines. Of its parameters there are the types, and the values as
-    /// `put_value` writes them.
+    /// Plans a statement, executes it if that is wanted, and answers the lines. Of its parameters there are the types, the values as
+    /// `put_value` writes them, and those that it is planned for.
     fn explain_one<O: Output>(
         &mut self,
         env: &Environment<'_>,
         text: &str,
         source: &Source<'_>,
-        (types, values): (&[Oid], &[u8]),
+        (types, values, constants): (&[Oid], &[u8], &[Constant]),
         wanted: &ExplainOptions,
         out: &mut O,
     ) -> Result<Vec<String>> {
         loop {
             let began = clock::now();
-            let (accesses, planned) = self.explained(env, text, source, types, wanted, began)?;
+            let (accesses, planned) = self.explained(env, text, source, (types, constants), wanted, began)?;
             self.check_accesses(env, &accesses)?;
             let (plan, states, mut root) = match planned {
                 Planned::Lines(lines) => return Ok(lines),
@@ -171,7 +173,7 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         source: &Source<'_>,
-        types: &[Oid],
+        (types, values): (&[Oid], &[Constant]),
         wanted: &ExplainOptions,
         began: u64,
     ) -> Result<(Vec<Access>, Planned)> {
@@ -196,6 +198,7 @@ impl<A: Allocator + Copy> Session<A> {
                 client_types: types,
                 new_parameters: true,
                 variables: &[],
+                values,
             };
             let (mut bound, root) = match bind::bind(statement, &setting, &arena, &bump) {
                 Ok(found) => found,

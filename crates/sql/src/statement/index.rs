@@ -249,6 +249,7 @@ impl<A: Allocator + Copy> Session<A> {
                 client_types: &[],
                 new_parameters: false,
                 variables: &[],
+                values: &[],
             };
             work(&setting, &arena, &bump)
         })

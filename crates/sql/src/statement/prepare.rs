@@ -82,6 +82,7 @@ impl<A: Allocator + Copy> Session<A> {
             parameters.push(datum);
             at = next;
         }
+        let plan = self.plan_for(env, name.text, id, &values)?.unwrap_or(plan);
         // Its end is the `EXECUTE`'s: in the extended protocol the transaction goes on until `Sync`.
         self.run_plan(env, &plan, &parameters, ("", &[]), |_| Format::Text, true, out).map(Some)
     }
@@ -111,6 +112,7 @@ impl<A: Allocator + Copy> Session<A> {
                 client_types: &[],
                 new_parameters: false,
                 variables: &[],
+                values: &[],
             };
             let (mut bound, root) = bind::bind_values(arguments, types, &setting, &arena, &bump)?;
             if !bound.subplans.is_empty() {

@@ -101,6 +101,7 @@ impl<A: Allocator + Copy> Session<A> {
                     client_types: &[],
                     new_parameters: false,
                     variables: &[],
+                    values: &[],
                 };
                 bind::view::record(query, range, &setting, &arena, &bump)
             })?

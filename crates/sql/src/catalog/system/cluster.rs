@@ -223,12 +223,12 @@ pub(super) fn settings(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<
     Ok(())
 }
 
-/// `pg_prepared_statements`; whether a plan was made for values or for any is not counted.
+/// `pg_prepared_statements`
 pub(super) fn prepared_statements(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     for statement in context.held.statements() {
         let types: Vec<Datum<'_>> = statement.types.iter().map(|oid| Datum::Int(oid.0.into())).collect();
         let row = rows.row().text(&statement.name).text(&statement.text).int(statement.made_at);
-        row.array(&types).bool(statement.from_sql).end();
+        row.array(&types).bool(statement.from_sql).count(statement.executed.0).count(statement.executed.1).end();
     }
     Ok(())
 }

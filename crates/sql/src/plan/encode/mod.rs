@@ -132,6 +132,9 @@ impl Encoder<'_> {
         if !self.bound.reusable {
             self.flags &= !flags::REUSABLE;
         }
+        if self.tree.worth.is_some() {
+            self.flags |= flags::VALUES_MATTER;
+        }
         if !self.bound.routines.is_empty() {
             // A function may see what the statement sees.
             self.flags |= flags::CALLS | flags::READS;
@@ -196,6 +199,8 @@ impl Encoder<'_> {
             tables: self.plan.list(&tables).0,
             accesses: self.plan.list(&accesses).0,
             stack: 0,
+            cost: self.tree.worth.map_or(0, |worth| worth.cost.to_bits()),
+            shape: self.tree.worth.map_or(0, |worth| worth.shape),
         };
         header.length = self.plan.at().0;
         for (index, word) in header.to_words().into_iter().enumerate() {
