@@ -55,6 +55,15 @@ pub struct Name<'a> {
 /// A name with what qualifies it: `schema.table`.
 pub type Path<'a> = &'a [Name<'a>];
 
+/// A table that `VACUUM` or `ANALYZE` names.
+#[derive(Clone, Copy, Debug)]
+pub struct LookedAfter<'a> {
+    /// Its name.
+    pub path: Path<'a>,
+    /// The columns to analyze; all if empty.
+    pub columns: &'a [Name<'a>],
+}
+
 /// A type as it was written.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeName<'a> {
@@ -968,14 +977,14 @@ pub enum Utility<'a> {
         /// `VERBOSE`
         verbose: bool,
         /// The tables; all if empty.
-        paths: &'a [Path<'a>],
+        tables: &'a [LookedAfter<'a>],
     },
     /// `ANALYZE`
     Analyze {
         /// `VERBOSE`
         verbose: bool,
         /// The tables; all if empty.
-        paths: &'a [Path<'a>],
+        tables: &'a [LookedAfter<'a>],
     },
     /// `CHECKPOINT`
     Checkpoint,

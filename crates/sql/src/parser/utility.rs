@@ -4,8 +4,8 @@
 //! words and becomes [`Utility::Unsupported`], so that a user hears `0A000` and not that the text is no SQL.
 
 use super::ast::{
-    Copy, CopyOption, DiscardKind, ExplainForm, ExplainOptions, FetchDirection, Name, Path, ReindexKind, SetValue,
-    SettingChange, Statement, TransactionMode, Utility,
+    Copy, CopyOption, DiscardKind, ExplainForm, ExplainOptions, FetchDirection, LookedAfter, Name, ReindexKind,
+    SetValue, SettingChange, Statement, TransactionMode, Utility,
 };
 use super::cursor::{Parser, kw};
 use crate::lexer::{TokenKind, literal};
@@ -709,16 +709,15 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(false)
     }
 
-    fn optional_paths(&mut self) -> Result<&'a [Path<'a>]> {
+    fn looked_after(&mut self) -> Result<&'a [LookedAfter<'a>]> {
         if self.is_kind(TokenKind::End)? {
             return Ok(&[]);
         }
-        let mut paths = Vec::new();
+        let mut tables = Vec::new();
         loop {
-            paths.push(self.path()?);
-            self.optional_names()?;
+            tables.push(LookedAfter { path: self.path()?, columns: self.optional_names()? });
             if !self.eat_kind(TokenKind::Comma)? {
-                return Ok(self.keep_all(&paths));
+                return Ok(self.keep_all(&tables));
             }
         }
     }
@@ -760,7 +759,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             verbose = self.eat(kw!("verbose"))?;
             analyze = self.eat(kw!("analyze"))? || self.eat(kw!("analyse"))?;
         }
-        Ok(Utility::Vacuum { analyze, full, verbose, paths: self.optional_paths()? })
+        Ok(Utility::Vacuum { analyze, full, verbose, tables: self.looked_after()? })
     }
 
     fn analyze(&mut self) -> Result<Utility<'a>> {
@@ -771,8 +770,14 @@ impl<'t, 'a> Parser<'t, 'a> {
                 let tok = self.next()?;
                 let name = self.name_of(tok);
                 let value = self.option_value()?;
-                if name.text == "verbose" {
-                    verbose = value.is_none_or(|value| base::settings::parse_bool(value).unwrap_or(true));
+                match name.text {
+                    "verbose" => verbose = value.is_none_or(|value| base::settings::parse_bool(value).unwrap_or(true)),
+                    "skip_locked" => {}
+                    other => {
+                        let message = format!("unrecognized ANALYZE option \"{other}\"");
+                        return Err(Error::statement(sqlstate::SYNTAX_ERROR, message)
+                            .at(crate::lexer::position(self.text(), name.at as usize)));
+                    }
                 }
                 if !self.eat_kind(TokenKind::Comma)? {
                     break;
@@ -782,7 +787,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         } else {
             verbose = self.eat(kw!("verbose"))?;
         }
-        Ok(Utility::Analyze { verbose, paths: self.optional_paths()? })
+        Ok(Utility::Analyze { verbose, tables: self.looked_after()? })
     }
 
     fn lock(&mut self) -> Result<Utility<'a>> {

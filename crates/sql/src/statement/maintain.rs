@@ -11,7 +11,7 @@ use crate::catalog::definition::{RelationKind, Rows, TableDef};
 use crate::catalog::privilege::{self, Guard};
 use crate::catalog::schema;
 use crate::catalog::store::{CATALOG, CATALOG_OID};
-use crate::parser::ast::Path;
+use crate::parser::ast::{LookedAfter, Name, Path};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
@@ -26,15 +26,18 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         (analyze, full, verbose): (bool, bool, bool),
-        paths: &[Path<'_>],
+        named: &[LookedAfter<'_>],
         out: &mut O,
     ) -> Result<Option<Tag>> {
         env.stored()?;
+        if !analyze && named.iter().any(|table| !table.columns.is_empty()) {
+            return Err(Error::unsupported("ANALYZE option must be specified when a column list is provided"));
+        }
         self.check_alone("VACUUM")?;
-        let tables = self.tables_of(env, paths, "vacuum", out)?;
+        let tables = self.tables_of(env, named, "vacuum", out)?;
         // What was looked up is not held while the tables are gone over.
         self.commit_work(env)?;
-        for oid in tables {
+        for (oid, columns) in tables {
             if full {
                 self.lock_relation(env, oid.0, LockMode::AccessExclusive, true)?;
                 if let Some(table) = self.lock_definition(env, oid)? {
@@ -56,12 +59,12 @@ impl<A: Allocator + Copy> Session<A> {
                     self.note_size(env, oid, Statistics { rows: report.live, pages: report.pages - report.cut })?;
                 }
                 if analyze {
-                    self.analyze_table(env, oid, verbose, out)?;
+                    self.analyze_table(env, oid, columns, verbose, out)?;
                 }
             }
             self.commit_work(env)?;
         }
-        if paths.is_empty() {
+        if named.is_empty() {
             self.lock_relation(env, CATALOG_OID.0, LockMode::ShareUpdateExclusive, true)?;
             self.vacuum_relation(env, CATALOG_OID, CATALOG, &[])?;
             self.commit_work(env)?;
@@ -76,15 +79,15 @@ impl<A: Allocator + Copy> Session<A> {
         env.stored()?.vacuum(rows, indexes, options)
     }
 
-    /// The tables that a statement is about: all of them if it names none.
-    pub(super) fn tables_of<O: Output>(
+    /// The tables that a statement is about, with the columns that it names: all tables if it names none.
+    pub(super) fn tables_of<'a, O: Output>(
         &mut self,
         env: &Environment<'_>,
-        paths: &[Path<'_>],
+        named: &[LookedAfter<'a>],
         verb: &str,
         out: &mut O,
-    ) -> Result<Vec<Oid>> {
-        if paths.is_empty() {
+    ) -> Result<Vec<(Oid, &'a [Name<'a>])>> {
+        if named.is_empty() {
             let definitions = self.definitions(env, &self.work)?;
             let own = env.session.map(schema::temporary);
             let is_others = |schema| schema::is_temporary(schema) && Some(schema) != own;
@@ -93,7 +96,7 @@ impl<A: Allocator + Copy> Session<A> {
             let mut oids = Vec::new();
             for table in tables {
                 if self.owns(env, table.owner)? {
-                    oids.push(table.oid);
+                    oids.push((table.oid, &[][..]));
                 } else {
                     skip(&table.name, verb, out);
                 }
@@ -101,8 +104,8 @@ impl<A: Allocator + Copy> Session<A> {
             return Ok(oids);
         }
         let catalog = self.catalog(env)?;
-        let mut oids = Vec::with_capacity(paths.len());
-        for path in paths {
+        let mut oids = Vec::with_capacity(named.len());
+        for LookedAfter { path, columns } in named {
             let (schema, name) = crate::catalog::split(path)?;
             let found: Arc<TableDef> = catalog.find(schema, name)?.ok_or_else(|| missing(path))?;
             if matches!(found.rows, Rows::Stored(_)) && found.kind != RelationKind::Table {
@@ -116,7 +119,7 @@ impl<A: Allocator + Copy> Session<A> {
                 continue;
             }
             check_own(&found)?;
-            oids.push(found.oid);
+            oids.push((found.oid, *columns));
         }
         Ok(oids)
     }

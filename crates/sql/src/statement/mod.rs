@@ -148,12 +148,12 @@ impl<A: Allocator + Copy> Session<A> {
                 self.truncate(env, paths, *restart_identity, *cascade, out)
             }
             Utility::Copy(copy) => self.copy(env, text, copy, out),
-            Utility::Vacuum { analyze, full, verbose, paths } => {
-                self.vacuum(env, (*analyze, *full, *verbose), paths, out)
+            Utility::Vacuum { analyze, full, verbose, tables } => {
+                self.vacuum(env, (*analyze, *full, *verbose), tables, out)
             }
             Utility::Reindex(kind, path) => self.reindex(env, *kind, path),
             Utility::Cluster(path, index) => self.cluster(env, *path, *index),
-            Utility::Analyze { verbose, paths } => self.analyze(env, *verbose, paths, out),
+            Utility::Analyze { verbose, tables } => self.analyze(env, *verbose, tables, out),
             Utility::Checkpoint => self.checkpoint(env),
             Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),
             Utility::StoredSetting(statement) => self.store_setting(env, statement),

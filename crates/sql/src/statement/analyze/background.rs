@@ -140,7 +140,7 @@ impl Session<Global> {
         }
         let transactions = env.stored()?.storage().transactions;
         let (mut breaths, is_wanted) = (0_u32, Cell::new(false));
-        let found = self.look_at(env, due.oid, &mut || {
+        let found = self.look_at(env, due.oid, &[], &mut || {
             breaths = breaths.wrapping_add(1);
             if breaths.is_multiple_of(WANTED_EVERY) && transactions.is_wanted(key) {
                 is_wanted.set(true);

@@ -19,10 +19,10 @@ mod sample;
 
 use super::define::{Change, definition_key};
 use crate::catalog::codec::{ObjectClass, Statistics, statistics_image};
-use crate::catalog::column_statistics::{self, TableStatistics};
+use crate::catalog::column_statistics::{self, ColumnStatistics, TableStatistics};
 use crate::catalog::definition::{Rows, TableDef};
 use crate::large;
-use crate::parser::ast::Path;
+use crate::parser::ast::{LookedAfter, Name};
 use crate::row::{self, Row, Stored};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Arena, Datum, Oid, table};
@@ -44,13 +44,13 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         verbose: bool,
-        paths: &[Path<'_>],
+        named: &[LookedAfter<'_>],
         out: &mut O,
     ) -> Result<Option<Tag>> {
         env.stored()?;
-        for oid in self.tables_of(env, paths, "analyze", out)? {
+        for (oid, columns) in self.tables_of(env, named, "analyze", out)? {
             self.lock_relation(env, oid.0, LockMode::ShareUpdateExclusive, true)?;
-            self.analyze_table(env, oid, verbose, out)?;
+            self.analyze_table(env, oid, columns, verbose, out)?;
         }
         Ok(Some(Tag::Words("ANALYZE")))
     }
@@ -60,10 +60,11 @@ impl<A: Allocator + Copy> Session<A> {
         &mut self,
         env: &Environment<'_>,
         oid: Oid,
+        columns: &[Name<'_>],
         verbose: bool,
         out: &mut O,
     ) -> Result<()> {
-        let Some(found) = self.look_at(env, oid, &mut crate::exec::breathe)? else { return Ok(()) };
+        let Some(found) = self.look_at(env, oid, columns, &mut crate::exec::breathe)? else { return Ok(()) };
         if verbose {
             let Found { table, size, sampled, .. } = &found;
             let message =
@@ -74,23 +75,42 @@ impl<A: Allocator + Copy> Session<A> {
         found.count(env, false)
     }
 
-    /// Looks at a table that is locked; none if it is gone. `breathe` is called again and again meanwhile.
+    /// Looks at a table that is locked, or at some of its columns; none if it is gone. `breathe` is called again and again meanwhile.
+    ///
+    /// Errors: `42703`, `42701` for the columns; those of reading.
     fn look_at(
         &self,
         env: &Environment<'_>,
         oid: Oid,
+        columns: &[Name<'_>],
         breathe: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Option<Found>> {
         const KILOBYTE: usize = 1024;
         let Some(table) = self.definitions(env, &self.work)?.table(oid).cloned() else { return Ok(None) };
         let Rows::Stored(rows) = table.rows else { return Ok(None) };
+        let wanted = numbers_of(&table, columns)?;
         let view = self.view(env);
         let target = view.value(SettingId::DefaultStatisticsTarget).number().max(1) as usize;
         let memory = view.value(SettingId::MaintenanceWorkMem).number().max(0) as usize * KILOBYTE;
-        // Before the look: what is changed from now on may have been missed.
-        let changes = env.stored()?.changes_of(rows).map_or(0, |(modified, _)| modified);
+        // Before the look: what is changed from now on may have been missed. Some columns do not make up for changes of the rows.
+        let changes = match wanted.is_empty() {
+            true => env.stored()?.changes_of(rows).map_or(0, |(modified, _)| modified),
+            false => 0,
+        };
         let sample = Sample::take(&env.stored()?.heap(rows), target * ROWS_PER_VALUE, memory, breathe)?;
-        let columns = columns_of(env.stored()?, &table, &sample, target, breathe)?;
+        let mut columns = columns_of(env.stored()?, &table, &wanted, &sample, target, breathe)?;
+        if !wanted.is_empty()
+            && let Some(known) = self.definitions(env, &self.work)?.column_statistics(oid)
+        {
+            // Of the others what was known stays.
+            let stays = |known: &&ColumnStatistics| {
+                let column = table.columns.get(usize::from(known.column));
+                !wanted.contains(&known.column)
+                    && column.is_some_and(|column| !column.dropped && column.ty.oid == known.ty)
+            };
+            columns.columns.extend(known.columns.iter().filter(stays).cloned());
+            columns.columns.sort_by_key(|known| known.column);
+        }
         let size = Statistics { rows: sample.table_rows as u64, pages: sample.pages };
         Ok(Some(Found { table, rows, size, columns, sampled: sample.rows().len(), changes }))
     }
@@ -160,9 +180,29 @@ fn differs(before: u64, now: u64) -> bool {
     before.max(now) >= 2 * before.min(now).max(1)
 }
 
+/// The numbers of columns that were named.
+fn numbers_of(table: &TableDef, names: &[Name<'_>]) -> Result<Vec<u16>> {
+    let mut numbers = Vec::with_capacity(names.len());
+    for name in names {
+        let mut live = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+        let Some((number, _)) = live.find(|(_, column)| column.name == name.text) else {
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
+            return Err(Error::statement(sqlstate::UNDEFINED_COLUMN, message));
+        };
+        if numbers.contains(&(number as u16)) {
+            let message = format!("column \"{}\" of relation \"{}\" appears more than once", name.text, table.name);
+            return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        numbers.push(number as u16);
+    }
+    Ok(numbers)
+}
+
+/// What the sample says of columns: of all of them, or of those that are `wanted`.
 fn columns_of(
     relations: &'static Relations,
     def: &TableDef,
+    wanted: &[u16],
     sample: &Sample,
     target: usize,
     breathe: &mut dyn FnMut() -> Result<()>,
@@ -171,7 +211,11 @@ fn columns_of(
     let mut found = TableStatistics::default();
     // Of a value that is too long to be compared nothing but that is known.
     let wide = [0; compute::WIDTH_MAX + 1];
+    let is_wanted = |number: usize| wanted.is_empty() || wanted.contains(&(number as u16));
     for (number, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+        if !is_wanted(number) {
+            continue;
+        }
         let arena = Arena::new();
         let mut values: Vec<Datum<'_>> = Vec::with_capacity(sample.rows().len());
         for (place, row) in sample.rows().enumerate() {
