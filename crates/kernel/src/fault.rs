@@ -46,6 +46,8 @@ bugs! {
     "sql.lost_update" "an update that waited for another one writes what it had computed before";
     "sql.savepoint_kept" "a row that was changed behind a savepoint stays changed when the transaction goes back";
     "sql.child_unlogged" "a commit's record does not say what was changed behind savepoints";
+    "sql.shared_text" "a statement of one text has one plan in all databases";
+    "sql.unseen_comer" "who drops a database does not see somebody who comes into it";
     "sql.lost_row" "the row at which a portal stopped is given to nobody";
 }
 

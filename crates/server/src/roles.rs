@@ -15,8 +15,6 @@ use std::path::Path;
 
 /// The role that is there from the beginning.
 pub const SUPERUSER: &str = "postgres";
-/// The database that exists.
-pub const DATABASE: &str = "postgres";
 
 const FILE: &str = "gearbox.roles";
 

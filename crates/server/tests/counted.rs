@@ -8,7 +8,9 @@ use support::server::{MODELS, Server};
 /// Commits and rollbacks so far, the asking one not among them.
 fn ended(server: &Server) -> (i64, i64) {
     let mut client = server.log_in("postgres", "", "postgres").unwrap();
-    let answer = client.simple_query("SELECT xact_commit, xact_rollback FROM pg_stat_database").unwrap();
+    let answer = client
+        .simple_query("SELECT xact_commit, xact_rollback FROM pg_stat_database WHERE datname = 'postgres'")
+        .unwrap();
     let row = answer.iter().find_map(|message| match message {
         postgres::SimpleQueryMessage::Row(row) => Some(row),
         _ => None,

@@ -5,6 +5,8 @@
 
 #[path = "simulated/bank.rs"]
 mod bank;
+#[path = "simulated/databases.rs"]
+mod databases;
 #[path = "simulated/keys.rs"]
 mod keys;
 #[path = "simulated/run.rs"]
@@ -24,7 +26,7 @@ const ROUNDS: u32 = 20;
 
 type Load = fn(u64, Options, u32) -> Result<Report, Box<Failure>>;
 
-const BUGS: [(&str, Load, Trouble); 9] = [
+const BUGS: [(&str, Load, Trouble); 11] = [
     ("sql.kept_plan", keys::run, Trouble::None),
     ("sql.kept_definitions", keys::run, Trouble::None),
     ("sql.early_answer", bank::run, Trouble::Cuts),
@@ -34,6 +36,8 @@ const BUGS: [(&str, Load, Trouble); 9] = [
     ("sql.savepoint_kept", keys::run, Trouble::None),
     ("sql.child_unlogged", keys::run, Trouble::Cuts),
     ("sql.sequence_forgotten", keys::run, Trouble::Cuts),
+    ("sql.shared_text", databases::run, Trouble::None),
+    ("sql.unseen_comer", databases::run, Trouble::None),
 ];
 
 #[test]

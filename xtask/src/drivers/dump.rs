@@ -4,6 +4,7 @@
 //!   schema.sql -> server A --roles, pg_dump--> PostgreSQL --roles, pg_dump--> server B
 //!                    |                             |      -Fc, pg_restore ---> server C, of which --data-only is loaded by A's tables
 //!                    `------ rows and \d the same -'------ rows and dump the same --'
+//!   createdb -> a database of A's --pg_dump -C--> PostgreSQL --pg_dump -C--> A, where it was dropped with dropdb
 //! ```
 //!
 //! Rules
@@ -73,12 +74,61 @@ pub fn run(launch: &Launch<'_>) -> Outcome<String> {
         "TRUNCATE shop.customer, public.plain CASCADE",
     ]))?;
     load(&parts, &inserts)?;
+    databases(&own, &there, &dir)?;
     same_rows(&own, &parts, &["shop.customer".to_owned(), "public.plain".to_owned()])?;
     for server in [first, second, third] {
         server.stop()?;
     }
     let _ = std::fs::remove_dir_all(&dir);
     Ok(format!("{} tables", tables.len()))
+}
+
+/// A database with what is said of it, here and there and here again. `there` has the roles.
+fn databases(own: &Address, there: &Address, dir: &Path) -> Outcome<()> {
+    const NAME: &str = "made anew";
+    let [home, away] = [own, there].map(|server| Address { port: server.port, database: "postgres".to_owned() });
+    let within = |server: &Address| Address { port: server.port, database: NAME.to_owned() };
+    let kept = "SELECT pg_get_userbyid(datdba), pg_encoding_to_char(encoding), datcollate, datctype, datconnlimit, datallowconn, datistemplate, \
+         (SELECT string_agg(item::text, ' ' ORDER BY item::text) FROM unnest(datacl) item) \
+         FROM pg_database WHERE datname = 'made anew'";
+    let told = [kept.to_owned(), "\\drds % \"made anew\"".to_owned()];
+    output(home.client("createdb").args(["-T", "template0", "-E", "UTF8", NAME, "said of it"]))?;
+    for text in [
+        "CREATE ROLE caretaker",
+        "ALTER DATABASE \"made anew\" OWNER TO caretaker",
+        "ALTER DATABASE \"made anew\" CONNECTION LIMIT 7",
+        "ALTER DATABASE \"made anew\" SET work_mem TO '8MB'",
+        "ALTER ROLE caretaker IN DATABASE \"made anew\" SET work_mem TO '9MB'",
+        "REVOKE TEMPORARY ON DATABASE \"made anew\" FROM PUBLIC",
+    ] {
+        ask(&home, text)?;
+    }
+    ask(&away, "CREATE ROLE caretaker")?;
+    ask(&within(own), "CREATE TABLE kept (a int PRIMARY KEY, b text); INSERT INTO kept VALUES (1, 'x'), (2, NULL)")?;
+    let (first, second) = (dir.join("database.sql"), dir.join("database-back.sql"));
+    dump_into(&within(own), &["-C"], &first)?;
+    load(&away, &first)?;
+    let tables = ["public.kept".to_owned()];
+    same_rows(&within(own), &within(there), &tables)?;
+    same_answers(&home, &away, &told, false)?;
+    dump_into(&within(there), &["-C"], &second)?;
+    output(home.client("dropdb").arg(NAME))?;
+    load(&home, &second)?;
+    same_rows(&within(own), &within(there), &tables)?;
+    same_answers(&home, &away, &told, false)?;
+    let comment = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = 'made anew'";
+    same_answers(&home, &away, &[comment.to_owned()], false)?;
+    if !output(home.client("pg_dumpall").arg("--no-comments"))?
+        .contains("\\connect -reuse-previous=on \"dbname='made anew'\"")
+    {
+        return Err("pg_dumpall leaves a database out".to_owned());
+    }
+    for server in [&home, &away] {
+        output(server.client("dropdb").args(["--force", NAME]))?;
+        output(server.client("dropdb").args(["--if-exists", NAME]))?;
+        ask(server, "DROP ROLE caretaker")?;
+    }
+    Ok(())
 }
 
 pub(super) fn start(launch: &Launch<'_>) -> Outcome<(ServerUnderTest, Address)> {

@@ -12,6 +12,7 @@ use crate::access::tls::Encrypted;
 use base::SessionId;
 use kernel::region;
 use sql::session::Ended;
+use sql::types::Oid;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -65,6 +66,8 @@ kernel::shared! {
         address_high: AtomicU64,
         address_low: AtomicU64,
         port: AtomicU32,
+        /// The number of its database; zero while it logs in.
+        database: AtomicU32,
         user_bytes: AtomicU32,
         application_bytes: AtomicU32,
         query_bytes: AtomicU32,
@@ -72,7 +75,7 @@ kernel::shared! {
         transaction_start: AtomicU64,
         query_start: AtomicU64,
         state_change: AtomicU64,
-        /// Transactions that ended in this slot, by whatever sessions it has had.
+        /// Transactions of the session that ended.
         commits: AtomicU64,
         rollbacks: AtomicU64,
         /// How the connection is encrypted: bits of the key, 1.3 or not, which cipher; zero for not at all.
@@ -85,6 +88,20 @@ kernel::shared! {
         query: [AtomicU64; QUERY_BYTES / 8],
     }
 }
+
+kernel::shared! {
+    /// Transactions of sessions that are over, of a database.
+    struct Total {
+        /// The database; zero if the place is free.
+        database: AtomicU32,
+        unused: AtomicU32,
+        commits: AtomicU64,
+        rollbacks: AtomicU64,
+    }
+}
+
+/// Of how many databases transactions are counted; those of further ones are counted together, as nobody's.
+const DATABASES_COUNTED: usize = 1024;
 
 fn set_text(length: &AtomicU32, words: &[AtomicU64], text: &[u8]) {
     let text = cut(text, words.len() * 8);
@@ -149,6 +166,8 @@ pub struct Seen {
     pub query_start: Option<i64>,
     /// When it began to do what it does.
     pub state_change: Option<i64>,
+    /// The number of its database; none while it logs in.
+    pub database: Oid,
     /// Its user; empty while it logs in.
     pub user: String,
     /// Its encryption, if it has one.
@@ -163,12 +182,17 @@ pub struct Seen {
 #[derive(Clone, Copy)]
 pub struct Activity {
     rows: &'static [Row],
+    /// The first place is for those for which there is no other.
+    totals: &'static [Total],
 }
 
 impl Activity {
     /// Takes the rows. Before the first engine.
     pub fn make() -> Activity {
-        Activity { rows: region::table("activity", kernel::session::slots().len()) }
+        Activity {
+            rows: region::table("activity", kernel::session::slots().len()),
+            totals: region::table("transactions by database", 1 + DATABASES_COUNTED),
+        }
     }
 
     fn row(&self, session: SessionId) -> &'static Row {
@@ -185,8 +209,8 @@ impl Activity {
         row.sequence.store(sequence.wrapping_add(1), Release);
     }
 
-    /// A session is in.
-    pub fn begin(&self, session: SessionId, user: &str, client: Option<SocketAddr>, now: i64) {
+    /// A session of a user is in, in a database.
+    pub fn begin(&self, session: SessionId, (user, database): (&str, Oid), client: Option<SocketAddr>, now: i64) {
         self.write(session, |row| {
             let (address, port) = match client {
                 Some(SocketAddr::V4(v4)) => (v4.ip().to_ipv6_mapped().octets(), v4.port()),
@@ -197,6 +221,7 @@ impl Activity {
             row.address_high.store(high as u64, Relaxed);
             row.address_low.store(low as u64, Relaxed);
             row.port.store(port.into(), Relaxed);
+            row.database.store(database.0, Relaxed);
             set_text(&row.user_bytes, &row.user, user.as_bytes());
             set_text(&row.query_bytes, &row.query, b"");
             set_text(&row.application_bytes, &row.application, b"");
@@ -249,7 +274,7 @@ impl Activity {
         });
     }
 
-    /// Transactions of the session have ended. They stay counted when the session is over.
+    /// Transactions of the session have ended. They stay counted when the session is over ([`Activity::end`]).
     pub fn ended(&self, session: SessionId, ended: Ended) {
         let row = self.row(session);
         let add = |counter: &AtomicU64, count| counter.store(counter.load(Relaxed) + count, Relaxed);
@@ -257,13 +282,39 @@ impl Activity {
         add(&row.rollbacks, ended.rolled_back);
     }
 
-    /// All transactions that ended since the server's start.
-    pub fn all_ended(&self) -> Ended {
-        let rows = &self.rows[..kernel::session::slots_reached().len()];
-        Ended {
-            committed: rows.iter().map(|row| row.commits.load(Relaxed)).sum(),
-            rolled_back: rows.iter().map(|row| row.rollbacks.load(Relaxed)).sum(),
+    /// The transactions of a database that ended since the server's start; of none, those that could not be told apart.
+    pub fn all_ended(&self, database: Oid) -> Ended {
+        let rows = self.rows[..kernel::session::slots_reached().len()].iter();
+        let (mut committed, mut rolled_back) = (0, 0);
+        for row in rows.filter(|row| row.database.load(Relaxed) == database.0) {
+            committed += row.commits.load(Relaxed);
+            rolled_back += row.rollbacks.load(Relaxed);
         }
+        let is_its = |total: &&Total| total.database.load(Relaxed) == database.0;
+        let total = if database.is_none() { self.totals.first() } else { self.totals[1..].iter().find(is_its) };
+        if let Some(total) = total {
+            committed += total.commits.load(Relaxed);
+            rolled_back += total.rollbacks.load(Relaxed);
+        }
+        Ended { committed, rolled_back }
+    }
+
+    /// Where transactions of a database are counted when their session is over.
+    fn total(&self, database: u32) -> &'static Total {
+        let find = || {
+            // Who finds a place taken meanwhile may find it taken for the same database.
+            self.totals[1..].iter().find(|total| match total.database.compare_exchange(0, database, Relaxed, Relaxed) {
+                Ok(_) => true,
+                Err(known) => known == database,
+            })
+        };
+        if database == 0 { &self.totals[0] } else { find().unwrap_or(&self.totals[0]) }
+    }
+
+    /// How many sessions are in a database.
+    pub fn sessions_of(&self, database: Oid) -> u32 {
+        let slots = kernel::session::slots_reached().iter().filter(|slot| slot.is_used() && !slot.is_background());
+        slots.filter(|slot| self.row(slot.id()).database.load(Relaxed) == database.0).count() as u32
     }
 
     /// The client calls itself so.
@@ -274,6 +325,9 @@ impl Activity {
     /// The session is over.
     pub fn end(&self, session: SessionId) {
         self.write(session, |row| {
+            let total = self.total(row.database.swap(0, Relaxed));
+            total.commits.fetch_add(row.commits.swap(0, Relaxed), Relaxed);
+            total.rollbacks.fetch_add(row.rollbacks.swap(0, Relaxed), Relaxed);
             set_text(&row.user_bytes, &row.user, b"");
             row.encrypted.store(0, Relaxed);
         });
@@ -316,6 +370,7 @@ fn copy(row: &Row) -> Seen {
         query_start: at(&row.query_start),
         state_change: at(&row.state_change),
         encrypted: encryption(row),
+        database: Oid(row.database.load(Relaxed)),
         user: text(&row.user_bytes, &row.user),
         application: text(&row.application_bytes, &row.application),
         query: text(&row.query_bytes, &row.query),

@@ -15,6 +15,7 @@
 
 use super::activity::{Activity, Doing};
 use super::answers::Answers;
+use super::login::Wishes;
 use base::settings::{MessageLevel, SettingId, TABLE};
 use base::{Error, Kind, Result, sqlstate};
 use kernel::clock;
@@ -25,6 +26,7 @@ use protocol::backend::{self, Status};
 use protocol::frontend::{self, Framed, Frontend, Tag, Target as WireTarget};
 use sql::session::extended::Target;
 use sql::session::{Block, Ended, Environment, Format};
+use sql::types::Oid;
 
 /// How many messages of one request are served between two looks whether others should have their turn. Between two requests
 /// there is always one.
@@ -42,17 +44,19 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A session of that user, with what its startup packet asked for.
+    /// A session of a user in that database, with what its startup packet asked for.
     ///
     /// Errors: a setting that is not known, or a value that it cannot have; `53200`.
     pub fn new(
         session: &mut Session,
         env: &Environment<'_>,
         activity: Activity,
-        user: &str,
-        wishes: &[(String, String)],
+        wishes: &Wishes,
+        database: Oid,
     ) -> Result<Connection> {
-        let mut sql = sql::session::Session::new(session.arena(), user, kernel::engine::random_u64())?;
+        let user = wishes.user();
+        let named = (database, wishes.database());
+        let mut sql = sql::session::Session::new(session.arena(), user, named, kernel::engine::random_u64())?;
         if user != crate::roles::SUPERUSER {
             sql.identify(env);
         }
@@ -60,10 +64,10 @@ impl Connection {
         for error in sql.set_stored(env) {
             backend::notice_response(session.output(), backend::Level::Warning, &error);
         }
-        for (name, value) in wishes {
-            sql.set_at_start(env, name, value)?;
+        for (name, value) in wishes.settings() {
+            sql.set_at_start(env, &name, &value)?;
         }
-        activity.begin(session.shared().id(), user, session.peer(), clock::wall_us());
+        activity.begin(session.shared().id(), (user, database), session.peer(), clock::wall_us());
         let connection = Connection { sql, skips: false, rests: false, activity };
         connection.show_application(session, env);
         Ok(connection)

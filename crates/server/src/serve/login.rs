@@ -11,7 +11,7 @@
 use super::activity::Activity;
 use crate::access::tls::{self, Encrypted};
 use crate::access::{Access, Arrival, check_password};
-use crate::roles::{DATABASE, Proof, Roles, SUPERUSER};
+use crate::roles::{Proof, Roles, SUPERUSER};
 use crate::startup::{self, Begun};
 use base::{Error, Result, sqlstate};
 use kernel::clock;
@@ -24,7 +24,8 @@ use protocol::backend;
 use protocol::frontend::{self, Framed, Frontend};
 use protocol::startup::{Negotiation, Startup, options};
 use sql::session::Environment;
-use sql::session::login::LoginRole;
+use sql::session::login::{Entered, LoginRole};
+use sql::types::Oid;
 
 /// How far a client has come.
 pub struct Login {
@@ -68,8 +69,8 @@ pub enum Outcome {
     Waits,
     /// There is nothing to do for this connection.
     Leaves,
-    /// It is in.
-    In(Wishes),
+    /// It is in, in the database of that number.
+    In(Wishes, Oid),
 }
 
 /// What decides about a log-in.
@@ -195,7 +196,7 @@ impl Login {
             gate.access.failures.check(address, wishes.user(), clock::wall_us())?;
         }
         let by = match demand.proof {
-            Proof::None => return self.let_in(wishes, session, role.as_ref(), gate),
+            Proof::None => return self.let_in(wishes, session, role.as_ref(), gate, env),
             Proof::Scram(verifier) => {
                 let end_point = self.encrypted.as_ref().and_then(Encrypted::end_point);
                 let exchange = match end_point {
@@ -253,7 +254,7 @@ impl Login {
                 }
                 gate.access.failures.right(address, wishes.user());
                 let wishes = Wishes { texts: wishes.texts.clone() };
-                return self.let_in(wishes, session, role.as_ref(), gate);
+                return self.let_in(wishes, session, role.as_ref(), gate, env);
             }
         }
     }
@@ -264,20 +265,17 @@ impl Login {
         session: &mut Session,
         role: Option<&LoginRole>,
         gate: &Gate<'_>,
+        env: &Environment<'_>,
     ) -> Result<Outcome> {
         if let Some(role) = role {
             check_role(wishes.user(), role)?;
         }
-        if wishes.database() != DATABASE {
-            return Err(Error::session(
-                sqlstate::INVALID_CATALOG_NAME,
-                format!("database \"{}\" does not exist", wishes.database()),
-            ));
-        }
         count_in(wishes.user(), role, session, gate)?;
+        let database = env.enter_database(wishes.database(), wishes.user())?;
+        check_database(wishes.database(), &database, role.is_none_or(|role| role.is_superuser))?;
         gate.activity.encrypted(session.shared().id(), self.encrypted.as_ref());
         backend::authentication_ok(session.output());
-        Ok(Outcome::In(wishes))
+        Ok(Outcome::In(wishes, database.oid))
     }
 }
 
@@ -300,17 +298,31 @@ fn has_good_password(role: &LoginRole) -> bool {
     role.password.is_some() && role.valid_until.is_none_or(|end| clock::wall_us() < end)
 }
 
-/// May the role have sessions? Errors: `28000`, `42501`.
+/// May the role have sessions? Errors: `28000`.
 fn check_role(user: &str, role: &LoginRole) -> Result<()> {
     if !role.logs_in {
         let message = format!("role \"{user}\" is not permitted to log in");
         return Err(Error::session(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message));
     }
-    if !role.is_superuser && !role.connects {
-        let message = format!("permission denied for database \"{DATABASE}\"");
+    Ok(())
+}
+
+/// May somebody be in the database? Errors: `55000`, `42501`, `53300`.
+fn check_database(name: &str, database: &Entered, is_superuser: bool) -> Result<()> {
+    if !database.lets_in {
+        let message = format!("database \"{name}\" is not currently accepting connections");
+        return Err(Error::session(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+    }
+    if !is_superuser && !database.connects {
+        let message = format!("permission denied for database \"{name}\"");
         return Err(
             Error::session(sqlstate::INSUFFICIENT_PRIVILEGE, message).detail("User does not have CONNECT privilege.")
         );
+    }
+    let limit = usize::try_from(database.connection_limit).ok().filter(|_| !is_superuser);
+    if limit.is_some_and(|limit| database.sessions > limit) {
+        let message = format!("too many connections for database \"{name}\"");
+        return Err(Error::session(sqlstate::TOO_MANY_CONNECTIONS, message));
     }
     Ok(())
 }

@@ -303,9 +303,9 @@ impl Database {
         match login.go_on(session, &gate, &env)? {
             Outcome::Leaves => Ok((Ok(Next::Close), State::Login(login))),
             Outcome::Waits => Ok((Ok(Next::Park), State::Login(login))),
-            Outcome::In(wishes) => {
+            Outcome::In(wishes, database) => {
                 session.shared().clear_deadline();
-                let connection = Connection::new(session, &env, self.activity, wishes.user(), &wishes.settings())?;
+                let connection = Connection::new(session, &env, self.activity, &wishes, database)?;
                 let mut connection = in_arena(connection, session)?;
                 connection.greet(session, &env);
                 let next = connection.serve(session, &env);

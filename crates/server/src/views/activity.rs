@@ -6,8 +6,6 @@ use kernel::session::slots_reached;
 use sql::catalog::{RowSink, ViewContext};
 use sql::types::{Datum, Oid};
 
-/// PostgreSQL's number of its first database.
-pub const DATABASE: Oid = Oid(5);
 /// PostgreSQL's number of its first role.
 const ROLE: Oid = Oid(10);
 
@@ -26,9 +24,12 @@ impl sql::catalog::Provider for Provider {
             let user = context.catalog.definitions.role_named(&seen.user).map(|role| role.oid);
             let is_seen = background || context.sees_all_statistics() || user.is_some_and(|user| context.is(user));
             let row = rows.row();
-            let row = match background {
+            let row = match background || seen.database.is_none() {
                 true => row.nulls(2),
-                false => row.oid(DATABASE).text(context.database),
+                false => {
+                    let database = context.catalog.definitions.database(seen.database);
+                    row.oid(seen.database).maybe_text(database.map(|database| database.name.as_str()))
+                }
             };
             let row = row.int(slot.number()).null();
             let row = match background || seen.user.is_empty() {

@@ -7,7 +7,7 @@
 //! | `gearbox.wait_events` | a wait event: how often, how long |
 //! | `gearbox.spinlocks` | a spinlock, by instance: how often taken, how often contended |
 //! | `pg_stat_activity` | a session, as PostgreSQL shows it |
-//! | `pg_stat_database` | the database, as PostgreSQL shows it: transactions, pages read, deadlocks |
+//! | `pg_stat_database` | databases, as PostgreSQL shows them: sessions and transactions of each, pages read and deadlocks of all |
 //! | `pg_stat_ssl` | a session, and how its connection is encrypted |
 //! | `pg_hba_file_rules` | a line of the file that says who gets in |
 //! | `gearbox.failed_logins` | an address and role with wrong passwords, and until when nobody is listened to |

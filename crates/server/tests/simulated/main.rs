@@ -7,6 +7,7 @@
 //! | [`run`] | a server over simulated engines, and what must be so at the end |
 //! | [`bank`] | a load like TPC-B |
 //! | [`keys`] | a load of random statements on keys, and tables that come and go |
+//! | [`databases`] | a load of databases that come and go, with sessions in them |
 //! | [`bulk`] | a load of many rows at a time, in a table that grows and is cut off |
 //! | [`large`] | a load of values that do not fit their rows |
 //! | [`spilling`] | a load of statements that need temporary files |
@@ -17,6 +18,7 @@
 
 mod bank;
 mod bulk;
+mod databases;
 mod keys;
 mod large;
 mod replay;
@@ -166,6 +168,26 @@ fn keys_bad_disk() {
 #[test]
 fn keys_everything() {
     walk("keys_everything", 0..25, |seed| keys::run(seed, options(seed, Trouble::All), 20));
+}
+
+#[test]
+fn databases_schedules() {
+    walk("databases_schedules", 0..20, |seed| databases::run(seed, options(seed, Trouble::None), 20));
+}
+
+#[test]
+fn databases_kills() {
+    walk("databases_kills", 0..25, |seed| databases::run(seed, options(seed, Trouble::Kills), 20));
+}
+
+#[test]
+fn databases_power_cuts() {
+    walk("databases_power_cuts", 0..25, |seed| databases::run(seed, options(seed, Trouble::Cuts), 20));
+}
+
+#[test]
+fn databases_everything() {
+    walk("databases_everything", 0..25, |seed| databases::run(seed, options(seed, Trouble::All), 20));
 }
 
 /// Hosts die often: also between what a vacuum logs of a table's end and what it does to it.

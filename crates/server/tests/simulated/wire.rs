@@ -45,6 +45,9 @@ pub fn is_verbose() -> bool {
     std::env::var("SIM_VERBOSE").is_ok_and(|value| value == "1")
 }
 
+/// The database that is always there.
+const HOME: &str = "postgres";
+
 /// A row's values as text.
 pub type Row = Vec<Option<String>>;
 
@@ -129,6 +132,10 @@ pub struct Wire<'c> {
     /// Names of prepared statements on this connection, by text.
     prepared: BTreeMap<String, String>,
     in_session: bool,
+    /// The database in which its sessions are.
+    database: String,
+    /// The last session did not begin, because there is no such database.
+    is_nowhere: bool,
     /// What `ReadyForQuery` said last.
     pub status: char,
     /// The session's number, and how often the server had restarted when it began.
@@ -145,6 +152,8 @@ impl<'c> Wire<'c> {
             input: Vec::new(),
             prepared: BTreeMap::new(),
             in_session: false,
+            database: HOME.to_owned(),
+            is_nowhere: false,
             status: 'I',
             session: None,
             varied: true,
@@ -209,13 +218,21 @@ impl<'c> Wire<'c> {
         Lost
     }
 
-    /// Connects and logs in, however often that takes.
-    fn come_in(&mut self) {
+    /// The next session is one in that database; the present one ends, if it is in another.
+    pub fn enter(&mut self, database: &str) {
+        if self.database != database {
+            self.leave(true);
+            self.database = database.to_owned();
+        }
+    }
+
+    /// Connects and logs in, however often that takes; [`Lost`] if there is no such database.
+    fn come_in(&mut self) -> Result<(), Lost> {
         while !self.in_session {
             self.conn.connect_patiently();
             let mut bytes = Vec::new();
             let startup = Message::begin(&mut bytes, None).long(196_608);
-            startup.text("user").text("postgres").text("database").text("postgres").bytes(&[0]).end();
+            startup.text("user").text("postgres").text("database").text(&self.database).bytes(&[0]).end();
             let greeting = self.send(&bytes).and_then(|()| self.reply());
             match greeting {
                 Ok(Reply { error: None, .. }) => {
@@ -223,9 +240,11 @@ impl<'c> Wire<'c> {
                     self.set_up();
                 }
                 Ok(Reply { error, .. }) => panic!("the server lets nobody in, and does not close: {error:?}"),
+                Err(Lost) if std::mem::take(&mut self.is_nowhere) => return Err(Lost),
                 Err(Lost) => self.conn.sleep(500_000),
             }
         }
+        Ok(())
     }
 
     /// Some sessions have settings of their own: statements that are given up, and plans that nobody shares.
@@ -293,7 +312,13 @@ impl<'c> Wire<'c> {
         let (tag, body) = self.message()?;
         match tag {
             b'Z' => {
-                assert!(self.input.is_empty(), "something follows ReadyForQuery unasked: {:?}", self.input);
+                // Who is thrown out of a database is told so whatever he does.
+                let is_told_to_go = self.database != HOME && self.input.first() == Some(&b'E');
+                assert!(
+                    self.input.is_empty() || is_told_to_go,
+                    "something follows ReadyForQuery unasked: {:?}",
+                    self.input
+                );
                 reply.status = *body.first().expect("ReadyForQuery has a status") as char;
                 self.status = reply.status;
                 return Ok(true);
@@ -306,8 +331,10 @@ impl<'c> Wire<'c> {
             b'E' => {
                 let (fatal, refusal) = refusal(&body);
                 if fatal {
+                    let is_known = ["53300", "57P03", "57P02"].contains(&refusal.code.as_str());
+                    self.is_nowhere = refusal.code == "3D000" && self.database != HOME;
                     assert!(
-                        is_transient(&refusal.code) || ["53300", "57P03", "57P02"].contains(&refusal.code.as_str()),
+                        is_transient(&refusal.code) || is_known || self.is_nowhere,
                         "the session ends: {refusal:?}"
                     );
                     return Err(self.lose());
@@ -336,7 +363,7 @@ impl<'c> Wire<'c> {
 
     /// A text of one or several statements.
     pub fn simple(&mut self, sql: &str) -> Result<Reply, Lost> {
-        self.come_in();
+        self.come_in()?;
         self.tell(|| format!("asks: {sql}"));
         let mut bytes = Vec::new();
         Message::begin(&mut bytes, Some(b'Q')).text(sql).end();
@@ -346,7 +373,7 @@ impl<'c> Wire<'c> {
 
     /// A statement whose parameters are `$1` and so on.
     pub fn run(&mut self, how: How, sql: &str, parameters: &[String]) -> Result<Reply, Lost> {
-        self.come_in();
+        self.come_in()?;
         self.tell(|| format!("asks, {how:?}: {sql} {parameters:?}"));
         match how {
             How::Simple => self.simple(&inline(sql, parameters)),
@@ -403,7 +430,7 @@ impl<'c> Wire<'c> {
         parameters: &[String],
         mut before: impl FnMut(&mut Self, u8),
     ) -> Result<Reply, Lost> {
-        self.come_in();
+        self.come_in()?;
         let mut pieces: [Vec<u8>; 3] = Default::default();
         parse(&mut pieces[0], "", sql);
         bind(&mut pieces[1], "", "", parameters);
@@ -469,7 +496,7 @@ impl<'c> Wire<'c> {
 
     /// Several statements with one `Sync` behind them: one transaction, if no block is open.
     pub fn pipeline(&mut self, statements: &[(String, Vec<String>)]) -> Result<Reply, Lost> {
-        self.come_in();
+        self.come_in()?;
         let mut bytes = Vec::new();
         for (sql, parameters) in statements {
             parse(&mut bytes, "", sql);
@@ -483,7 +510,7 @@ impl<'c> Wire<'c> {
 
     /// Copies lines into a table.
     pub fn copy_in(&mut self, sql: &str, lines: &[String]) -> Result<Reply, Lost> {
-        self.come_in();
+        self.come_in()?;
         let mut bytes = Vec::new();
         Message::begin(&mut bytes, Some(b'Q')).text(sql).end();
         self.send(&bytes)?;

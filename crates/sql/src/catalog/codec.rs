@@ -1,21 +1,19 @@
-//! Definitions as bytes: how the catalog's heap keeps them.
-//!
-//! An object is one *image*; an image is cut into *parts*, each a row of the heap, because a row has to fit on a page.
+//! Definitions as bytes: how the catalog's heap keeps them, in parts ([`super::part`]).
 //!
 //! ```text
-//!  row    format u8 | kind u8 | number u32 | part u16 | parts u16 | bytes of the image
 //!  image  of a table: numbers little-endian, texts and lists with a u32 length before them, in the order of `TableDef`
 //! ```
 //!
 //! Rules
-//! 1. The first byte is the format. A later version of the server reads the formats before it, and writes its own.
-//! 2. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
+//! 1. Bytes are checked as they are read: what is no definition is refused with [`Error::corruption`], never unwrapped.
 
+use super::database::DatabaseDef;
 use super::default_acl::{DefaultAcl, Made};
 use super::definition::{
     Action, ColumnDef, Comment, ConstraintDef, ConstraintKind, Deferral, ForeignKey, Identity, IndexColumn, IndexDef,
     OnCommit, Persistence, PiecesDef, Referrer, RelationKind, Rows, SequenceDef, SequenceOwner, StoredExpr, TableDef,
 };
+use super::part::damaged;
 use super::privilege::{AclItem, ObjectAcl};
 use super::role::{self, Membership, RoleDef};
 use super::role_settings::StoredSettings;
@@ -29,55 +27,10 @@ use crate::types::{Oid, Type};
 use base::codec::Reader;
 use base::{Error, RelId, Result, Xid};
 
-/// The format that is written.
-const FORMAT: u8 = 1;
-/// The most bytes of an image in a row: two of them fit on a page.
-pub const PART_BYTES: usize = 3900;
+pub use super::part::ObjectClass;
+
 /// The most items of a list: more is damage.
 const ITEMS_MAX: u32 = 1 << 20;
-
-/// What kind of object a row is of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u8)]
-pub enum ObjectClass {
-    /// A table.
-    Table = 1,
-    /// A schema.
-    Schema = 2,
-    /// What is known of a table's size.
-    Statistics = 3,
-    /// A role.
-    Role = 4,
-    /// A procedure.
-    Routine = 5,
-    /// What is known of a table's columns.
-    ColumnStatistics = 7,
-    /// What was said of something that is no table.
-    Comment = 8,
-    /// The privileges of an object.
-    Privileges = 11,
-    /// Settings that sessions begin with.
-    StoredSettings = 12,
-    /// The privileges of what a role is going to make.
-    DefaultPrivileges = 13,
-    /// A type.
-    Type = 14,
-}
-
-/// A row of the catalog's heap.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part<'a> {
-    /// What it is a part of …
-    pub class: ObjectClass,
-    /// … and its number.
-    pub oid: Oid,
-    /// Which part.
-    pub part: u16,
-    /// How many there are.
-    pub parts: u16,
-    /// Bytes of the image.
-    pub bytes: &'a [u8],
-}
 
 /// How large a table is, as `VACUUM` and `ANALYZE` found it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,58 +39,6 @@ pub struct Statistics {
     pub rows: u64,
     /// Its pages.
     pub pages: u32,
-}
-
-fn damaged() -> Error {
-    Error::corruption("a definition in the catalog is damaged")
-}
-
-/// Cuts an image into rows and gives each to `each`.
-pub fn rows_of(class: ObjectClass, oid: Oid, image: &[u8], mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let parts = image.len().div_ceil(PART_BYTES).max(1);
-    let parts = u16::try_from(parts).map_err(|_| {
-        Error::statement(base::sqlstate::PROGRAM_LIMIT_EXCEEDED, "the definition is too long for the catalog")
-    })?;
-    let mut row = Vec::with_capacity(PART_BYTES + 16);
-    for part in 0..parts {
-        let from = part as usize * PART_BYTES;
-        row.clear();
-        row.extend_from_slice(&[FORMAT, class as u8]);
-        row.extend_from_slice(&oid.0.to_le_bytes());
-        row.extend_from_slice(&part.to_le_bytes());
-        row.extend_from_slice(&parts.to_le_bytes());
-        row.extend_from_slice(&image[from..image.len().min(from + PART_BYTES)]);
-        each(&row)?;
-    }
-    Ok(())
-}
-
-/// Reads a row.
-pub fn part(row: &[u8]) -> Result<Part<'_>> {
-    let mut reader = Reader::new(row);
-    if reader.u8_le() != Some(FORMAT) {
-        return Err(damaged());
-    }
-    let class = match reader.u8_le() {
-        Some(1) => ObjectClass::Table,
-        Some(2) => ObjectClass::Schema,
-        Some(3) => ObjectClass::Statistics,
-        Some(4) => ObjectClass::Role,
-        Some(5) => ObjectClass::Routine,
-        Some(7) => ObjectClass::ColumnStatistics,
-        Some(8) => ObjectClass::Comment,
-        Some(11) => ObjectClass::Privileges,
-        Some(12) => ObjectClass::StoredSettings,
-        Some(13) => ObjectClass::DefaultPrivileges,
-        Some(14) => ObjectClass::Type,
-        _ => return Err(damaged()),
-    };
-    let numbers = (|| Some((reader.u32_le()?, reader.u16_le()?, reader.u16_le()?)))();
-    let (oid, part, parts) = numbers.ok_or_else(damaged)?;
-    if part >= parts {
-        return Err(damaged());
-    }
-    Ok(Part { class, oid: Oid(oid), part, parts, bytes: reader.rest() })
 }
 
 // ---- images
@@ -875,6 +776,36 @@ pub fn statistics(image: &[u8]) -> Result<Statistics> {
     parser.end(statistics)
 }
 
+/// A database as bytes.
+pub fn database_image(database: &DatabaseDef) -> Vec<u8> {
+    let mut writer = Writer(Vec::with_capacity(64));
+    writer.u32(database.oid.0);
+    writer.text(&database.name);
+    writer.u32(database.owner.0);
+    writer.u32(database.connection_limit as u32);
+    writer.bool(database.lets_in);
+    writer.bool(database.is_template);
+    writer.text(&database.collate);
+    writer.text(&database.ctype);
+    writer.0
+}
+
+/// The database that these bytes hold.
+pub fn database(image: &[u8]) -> Result<DatabaseDef> {
+    let mut parser = Parser(Reader::new(image));
+    let database = DatabaseDef {
+        oid: parser.oid()?,
+        name: parser.text()?,
+        owner: parser.oid()?,
+        connection_limit: parser.u32()? as i32,
+        lets_in: parser.bool()?,
+        is_template: parser.bool()?,
+        collate: parser.text()?,
+        ctype: parser.text()?,
+    };
+    parser.end(database)
+}
+
 /// A role as bytes.
 pub fn role_image(role: &RoleDef) -> Vec<u8> {
     let mut writer = Writer(Vec::with_capacity(128));
@@ -913,7 +844,7 @@ pub fn role(image: &[u8]) -> Result<RoleDef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::trigger;
+    use crate::catalog::{part, trigger};
 
     fn example() -> TableDef {
         let column = |name: &str, default: Option<&str>| ColumnDef {
@@ -1071,23 +1002,16 @@ mod tests {
         let values = vec![("work_mem".to_owned(), "8MB".to_owned())];
         let stored = StoredSettings { database: Oid::NONE, role: Oid(16_700), values };
         assert_eq!(settings(&settings_image(&stored)).unwrap(), stored);
+        let made = DatabaseDef {
+            owner: Oid(16_700),
+            connection_limit: 3,
+            lets_in: false,
+            is_template: true,
+            ..DatabaseDef::new(Oid(16_900), "d\u{e4}", Oid(10))
+        };
+        assert_eq!(database(&database_image(&made)).unwrap(), made);
         let size = Statistics { rows: u64::MAX, pages: 7 };
         assert_eq!(statistics(&statistics_image(size)).unwrap(), size);
-    }
-
-    #[test]
-    fn images_are_cut_and_put_together() {
-        let image: Vec<u8> = (0..PART_BYTES as u32 * 2 + 5).map(|at| at as u8).collect();
-        let (mut found, mut count) = (Vec::new(), 0);
-        rows_of(ObjectClass::Table, Oid(9), &image, |row| {
-            let part = part(row)?;
-            assert_eq!((part.class, part.oid, part.part, part.parts), (ObjectClass::Table, Oid(9), count, 3));
-            found.extend_from_slice(part.bytes);
-            count += 1;
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!((found, count), (image, 3));
     }
 
     #[test]
@@ -1110,7 +1034,7 @@ mod tests {
         for row in
             [&[][..], &[2, 1, 0, 0, 0, 0, 0, 0, 1, 0], &[1, 9, 0, 0, 0, 0, 0, 0, 1, 0], &[1, 1, 0, 0, 0, 0, 1, 0, 1, 0]]
         {
-            assert!(part(row).is_err());
+            assert!(part::read(row).is_err());
         }
     }
 }

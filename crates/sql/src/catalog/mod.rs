@@ -4,12 +4,12 @@
 //! *virtual*: described in [`system`], their rows made by providers when they are read. Tables of users are stored.
 //!
 //! **How definitions of users' tables are kept.** One heap with a fixed storage number, made when the database is made,
-//! holds each object's definition as bytes ([`codec`], [`definition::TableDef`]). `pg_class`, `pg_attribute`, `pg_index` and
-//! `pg_constraint` are views over these definitions, so that a table is one thing to write, to lock, to undo, and never half
-//! there. The rows are versioned like any others: DDL is transactional. Because the heap is found by a number that is
-//! compiled in, reading it needs no catalog. A process remembers all definitions until the next commit that changes one
-//! ([`store`]). A plan carries the numbers and versions of the definitions that it was made from, and is made again when
-//! one of them has changed.
+//! holds each object's definition as bytes ([`codec`], [`part`], [`definition::TableDef`]), those of all databases ([`database`]).
+//! `pg_class`, `pg_attribute`, `pg_index` and `pg_constraint` are views over these definitions, so that a table is one thing to write,
+//! to lock, to undo, and never half there. The rows are versioned like any others: DDL is transactional. Because the heap is found by a
+//! number that is compiled in, reading it needs no catalog. A process remembers the definitions of some databases until the next commit
+//! that changes one ([`store`]). A plan carries the numbers and versions of the definitions that it was made from, and is made again
+//! when one of them has changed.
 //!
 //! Rules
 //! 1. A name is resolved in one place, [`Catalog::find`]: the path's schemas in order, `pg_catalog` first unless it is named.
@@ -18,11 +18,13 @@
 
 pub mod codec;
 pub mod column_statistics;
+pub mod database;
 pub mod default_acl;
 pub mod definition;
 pub mod grant;
 pub mod language;
 pub mod lazy;
+pub mod part;
 pub mod privilege;
 pub mod provider;
 pub mod role;
@@ -308,7 +310,7 @@ impl<'c> Catalog<'c> {
 
     /// The table that a path means. Errors: `42P01`, and `0A000` for another database.
     pub fn table(&self, path: Path<'_>) -> Result<Arc<TableDef>> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.definitions.own_name())?;
         self.find(schema, name)?.ok_or_else(|| {
             let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
             let message = format!("relation \"{}\" does not exist", shown.join("."));
@@ -552,14 +554,12 @@ pub(crate) fn schema_in(definitions: &Definitions, name: &str) -> Option<Oid> {
     builtin.or_else(|| definitions.schema_named(name)).or_else(|| schema::temporary_named(name))
 }
 
-/// Schema and name of a path.
-pub fn split<'a>(path: Path<'a>) -> Result<(Option<&'a str>, &'a str)> {
+/// Schema and name of a path, for somebody in that database.
+pub fn split<'a>(path: Path<'a>, own: &str) -> Result<(Option<&'a str>, &'a str)> {
     match path {
         [name] => Ok((None, name.text)),
         [schema, name] => Ok((Some(schema.text), name.text)),
-        [database, schema, name] if database.text == system::cluster::DATABASE_NAME => {
-            Ok((Some(schema.text), name.text))
-        }
+        [database, schema, name] if database.text == own => Ok((Some(schema.text), name.text)),
         [_, _, _] => {
             let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
             Err(Error::unsupported(format!("cross-database references are not implemented: \"{}\"", shown.join("."))))

@@ -13,13 +13,15 @@
 //! 2. A role has what is granted to it, to everybody, and to the roles whose member it is, as far as it inherits.
 //! 3. An owner may always grant, whatever the list says; what he has taken from himself he cannot do until he grants it again.
 
+use super::database::{DatabaseDef, TEMPLATE0, TEMPLATE1};
 use super::definition::{RelationKind, TableDef};
 use super::language::Language;
 use super::role::{DATABASE_OWNER, RoleFlag};
 use super::routine::RoutineDef;
-use super::schema::{BOOTSTRAP_ROLE, DATABASE, FIRST_USER_OID};
+use super::schema::{BOOTSTRAP_ROLE, FIRST_USER_OID};
 use super::store::Definitions;
 use crate::types::{Oid, table};
+use base::{Error, Result, sqlstate};
 
 /// A set of privileges.
 pub type Rights = u16;
@@ -286,6 +288,11 @@ impl Guard {
         Guard { kind, oid: def.oid, owner: def.owner }
     }
 
+    /// What guards a database.
+    pub fn database(def: &DatabaseDef) -> Guard {
+        Guard { kind: Securable::Database, oid: def.oid, owner: def.owner }
+    }
+
     /// What guards a procedure or function.
     pub fn routine(def: &RoutineDef) -> Guard {
         Guard { kind: Securable::Routine, oid: def.oid, owner: def.owner }
@@ -310,9 +317,9 @@ impl Definitions {
         Guard { kind: Securable::Language, oid: language.oid(), owner: BOOTSTRAP_ROLE }
     }
 
-    /// What guards the database.
+    /// What guards the database that these definitions are of.
     pub fn database_guard(&self) -> Guard {
-        Guard { kind: Securable::Database, oid: DATABASE, owner: BOOTSTRAP_ROLE }
+        Guard { kind: Securable::Database, oid: self.home(), owner: self.own_owner() }
     }
 
     /// Is the role a superuser?
@@ -326,7 +333,7 @@ impl Definitions {
         while let Some(&oid) = reached.get(at) {
             at += 1;
             let Some(def) = self.role(oid) else { continue };
-            if oid == BOOTSTRAP_ROLE {
+            if oid == self.own_owner() && !reached.contains(&DATABASE_OWNER) {
                 reached.push(DATABASE_OWNER);
             }
             if inherited && !def.has(RoleFlag::Inherit) {
@@ -351,6 +358,31 @@ impl Definitions {
         member == of || self.is_superuser(member) || self.roles_of(member, false).contains(&of)
     }
 
+    /// May a role end a session of another, or cancel what it does? Errors: `42501`.
+    pub(crate) fn check_signals(&self, role: Oid, owner: Oid, cancels: bool) -> Result<()> {
+        /// `pg_signal_backend`
+        const SIGNAL_BACKEND: Oid = Oid(4200);
+        // What is nobody's may be as important as what a superuser does.
+        if (owner == Oid::NONE || self.is_superuser(owner)) && !self.is_superuser(role) {
+            let message = match cancels {
+                true => "must be a superuser to cancel superuser query",
+                false => "must be a superuser to terminate superuser process",
+            };
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let may = |of| self.has_privileges_of(role, of);
+        if !may(owner) && !may(SIGNAL_BACKEND) {
+            let message = match cancels {
+                true => "must be a member of the role whose query is being canceled or member of pg_signal_backend",
+                false => {
+                    "must be a member of the role whose process is being terminated or member of pg_signal_backend"
+                }
+            };
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        Ok(())
+    }
+
     /// The privileges on an object, those of the beginning included.
     pub fn acl_of(&self, guard: Guard) -> Vec<AclItem> {
         match self.acl(guard.oid).and_then(|acl| acl.items.as_ref()) {
@@ -363,6 +395,7 @@ impl Definitions {
     pub fn shown_acl(&self, guard: Guard) -> Option<Vec<String>> {
         let is_granted = self.acl(guard.oid).is_some_and(|acl| acl.items.is_some());
         let is_own = guard.oid.0 < FIRST_USER_OID && matches!(guard.kind, Securable::Relation | Securable::Schema);
+        let is_own = is_own || is_first_template(guard);
         (is_granted || is_own).then(|| self.shown_items(&self.acl_of(guard)))
     }
 
@@ -432,11 +465,21 @@ impl Definitions {
     }
 }
 
+/// Is it one of the templates that are there from the beginning?
+fn is_first_template(guard: Guard) -> bool {
+    guard.kind == Securable::Database && matches!(guard.oid, TEMPLATE0 | TEMPLATE1)
+}
+
 /// The privileges of an object on which nobody has granted anything.
 fn builtin_acl(guard: Guard) -> Vec<AclItem> {
     /// What holds the verifiers of passwords, or values of tables.
     const SECRET: [Oid; 7] = [Oid(1260), Oid(1418), Oid(2613), Oid(2619), Oid(3429), Oid(6100), Oid(12_005)];
     let mut items = guard.kind.default_acl(guard.owner);
+    if is_first_template(guard) {
+        // Nobody makes temporary tables there.
+        let world = items.iter_mut().filter(|item| item.grantee == PUBLIC);
+        world.for_each(|item| item.rights = CONNECT);
+    }
     let is_open = match guard.kind {
         Securable::Relation | Securable::Sequence => guard.oid.0 < FIRST_USER_OID && !SECRET.contains(&guard.oid),
         Securable::Schema => guard.oid.0 < FIRST_USER_OID,

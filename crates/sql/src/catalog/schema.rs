@@ -51,8 +51,6 @@ pub fn temporary_named(name: &str) -> Option<Oid> {
 
 /// The role that owns what is there from the beginning.
 pub const BOOTSTRAP_ROLE: Oid = Oid(10);
-/// The one database.
-pub const DATABASE: Oid = Oid(5);
 /// The first number that is given to what users make.
 pub const FIRST_USER_OID: u32 = 16_384;
 

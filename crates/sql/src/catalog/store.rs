@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The heap is small and is read whole; nothing looks for a single definition in it. Whoever changes an object writes all of its
-//! rows anew.
+//! rows anew. It has the objects of all databases: who reads those of one passes over the others' rows.
 //!
 //! Rules
 //! 1. The locks of a committing transaction go before its version is raised. So whoever gets such a lock looks at `changing` first,
@@ -19,8 +19,10 @@
 
 use super::codec::{self, ObjectClass, Statistics};
 use super::column_statistics::{self, TableStatistics};
+use super::database::{DatabaseDef, POSTGRES};
 use super::default_acl::DefaultAcl;
 use super::definition::TableDef;
+use super::part::{self, Part};
 use super::privilege::ObjectAcl;
 use super::role::{DATABASE_OWNER, RoleDef};
 use super::role_settings::StoredSettings;
@@ -38,7 +40,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use storage::heap::{Batch, Heap, Reader};
 use storage::page::Tid;
 use storage::relation::Relations;
-use storage::txn::FIRST_XID;
+use storage::txn::{FIRST_XID, LockKey};
 
 /// The storage of the catalog's heap. Numbers of users' storages are higher.
 pub const CATALOG: RelId = RelId(1);
@@ -58,8 +60,10 @@ kernel::shared! {
     /// A session's note that it is counted in `changing`.
     struct Note {
         changing: AtomicU32,
-        /// The session has made something temporary.
+        /// The database in which the session has made something temporary; zero if it has not.
         temporary: AtomicU32,
+        /// The database that the session is in, or is about to be in; zero for none.
+        inside: AtomicU32,
     }
 }
 
@@ -67,8 +71,28 @@ kernel::shared! {
 pub struct CatalogShared {
     words: &'static Words,
     notes: &'static [Note],
-    known: Spin<Option<(u64, Arc<Definitions>)>>,
+    /// The oldest first.
+    known: Spin<Vec<Known>>,
 }
+
+/// Definitions that this process remembers.
+struct Known {
+    version: u64,
+    definitions: Arc<Definitions>,
+}
+
+/// Of how many databases a process remembers the definitions.
+const KNOWN_MAX: usize = 8;
+
+/// The lock of a database: who comes in holds it for a moment, who drops it or gives it another name holds it alone.
+pub(crate) const fn database_key(oid: Oid) -> LockKey {
+    /// `pg_database`
+    const DATABASES: u32 = 1262;
+    LockKey::object(DATABASES, oid.0)
+}
+
+/// Stands for all databases where definitions are read: for what goes through everything by numbers. Names mean nothing then.
+pub(crate) const ALL_DATABASES: Oid = Oid::NONE;
 
 impl CatalogShared {
     /// Takes the words in the region. Before the first engine.
@@ -76,7 +100,7 @@ impl CatalogShared {
         CatalogShared {
             words: region::single("catalog"),
             notes: region::table("catalog changes", session::slots().len()),
-            known: Spin::new(None),
+            known: Spin::new(Vec::with_capacity(KNOWN_MAX)),
         }
     }
 
@@ -109,36 +133,98 @@ impl CatalogShared {
         }
     }
 
-    /// Has a session made something temporary?
-    pub(crate) fn has_temporary(&self, session: SessionId) -> bool {
-        self.notes[session.0 as usize].temporary.load(SeqCst) != 0
+    /// The database in which a session has made something temporary, if it has.
+    pub(crate) fn has_temporary(&self, session: SessionId) -> Option<Oid> {
+        Some(Oid(self.notes[session.0 as usize].temporary.load(SeqCst))).filter(|database| !database.is_none())
     }
 
     /// Notes that it has, before it does; or that nothing of it is left.
-    pub(crate) fn set_temporary(&self, session: SessionId, has: bool) {
-        self.notes[session.0 as usize].temporary.store(has.into(), SeqCst);
+    pub(crate) fn set_temporary(&self, session: SessionId, database: Option<Oid>) {
+        self.notes[session.0 as usize].temporary.store(database.unwrap_or(Oid::NONE).0, SeqCst);
     }
 
-    /// The definitions that are committed now.
-    pub(crate) fn definitions(&self, relations: &'static Relations) -> Result<Arc<Definitions>> {
+    /// A session is in a database from now on, in none if there is none. Before it looks whether the database is still there, and
+    /// with the lock of it.
+    pub(crate) fn set_inside(&self, session: SessionId, database: Option<Oid>) {
+        self.notes[session.0 as usize].inside.store(database.unwrap_or(Oid::NONE).0, SeqCst);
+    }
+
+    /// The sessions that are in a database.
+    pub(crate) fn inside(&self, database: Oid) -> impl Iterator<Item = SessionId> + '_ {
+        let notes = self.notes[..session::slots_reached().len()].iter().zip(0..);
+        notes.filter(move |(note, _)| note.inside.load(SeqCst) == database.0).map(|(_, slot)| SessionId(slot))
+    }
+
+    /// What this process remembers of a version, if it serves.
+    fn remembered(&self, version: u64, serves: impl Fn(&Definitions) -> bool) -> Option<Arc<Definitions>> {
+        let known = self.known.lock();
+        let found = known.iter().find(|known| known.version == version && serves(&known.definitions));
+        found.map(|known| known.definitions.clone())
+    }
+
+    /// Remembers definitions; answers what is not remembered any more, to be dropped without the lock.
+    fn remember(&self, known: Known) -> Vec<Known> {
+        let mut old = Vec::with_capacity(KNOWN_MAX + 1);
+        let mut all = self.known.lock();
+        // There is one version for all databases.
+        while let Some(at) = all
+            .iter()
+            .position(|other| other.version < known.version || other.definitions.home == known.definitions.home)
+        {
+            old.push(all.remove(at));
+        }
+        if all.len() >= KNOWN_MAX {
+            old.push(all.remove(0));
+        }
+        all.push(known);
+        old
+    }
+
+    /// The definitions of a database that are committed now; [`ALL_DATABASES`] for those of all.
+    pub(crate) fn definitions(&self, relations: &'static Relations, database: Oid) -> Result<Arc<Definitions>> {
         let settled = self.settled();
-        if let Some(version) = settled {
-            let known = self.known.lock().as_ref().filter(|known| known.0 == version).map(|known| known.1.clone());
-            if let Some(known) = known {
-                return Ok(known);
-            }
+        let serves = |known: &Definitions| known.home == database || (database == ALL_DATABASES && known.is_all);
+        if let Some(known) = settled.and_then(|version| self.remembered(version, serves)) {
+            return Ok(known);
         }
         let transactions = relations.storage().transactions;
         let snapshot = transactions.snapshot();
-        let read = Definitions::read(relations, &Reader::new(&snapshot));
+        let read = Definitions::read(relations, &Reader::new(&snapshot), database);
         transactions.release(snapshot);
         let read = Arc::new(read?);
         if let Some(version) = settled {
             // What was read may be younger than the version that was read before it, never older.
-            let old = self.known.lock().replace((version, read.clone()));
+            let known = Known { version, definitions: read.clone() };
+            let old = self.remember(known);
             drop(old);
         }
         Ok(read)
+    }
+
+    /// Committed definitions of whichever database is at hand: for what databases share.
+    pub(crate) fn any_definitions(&self, relations: &'static Relations) -> Result<Arc<Definitions>> {
+        match self.settled().and_then(|version| self.remembered(version, |_| true)) {
+            Some(known) => Ok(known),
+            None => self.definitions(relations, POSTGRES),
+        }
+    }
+}
+
+/// The committed definitions of a database, for whoever asks later.
+#[derive(Clone, Copy)]
+pub struct Committed<'c> {
+    /// How processes know which definitions count.
+    pub(crate) shared: &'c CatalogShared,
+    /// The stored tables.
+    pub(crate) relations: &'static Relations,
+    /// The database.
+    pub(crate) database: Oid,
+}
+
+impl Committed<'_> {
+    /// Those of now.
+    pub(crate) fn definitions(&self) -> Result<Arc<Definitions>> {
+        self.shared.definitions(self.relations, self.database)
     }
 }
 
@@ -164,9 +250,16 @@ pub(crate) fn heap(relations: &'static Relations) -> Heap {
 /// The parts of an object's image: how many there are to be, and those that were found.
 type Parts = (u16, BTreeMap<u16, Vec<u8>>);
 
-/// All definitions of one moment.
-#[derive(Clone, Default, Debug)]
+/// All definitions of one moment that a database has or shares.
+#[derive(Clone, Debug)]
 pub struct Definitions {
+    /// The database.
+    home: Oid,
+    /// There was nothing of other databases.
+    is_all: bool,
+    /// Where definitions of all databases are: of which one a relation is.
+    homes: BTreeMap<Oid, Oid>,
+    databases: BTreeMap<Oid, Arc<DatabaseDef>>,
     tables: BTreeMap<Oid, Arc<TableDef>>,
     /// Tables by name, with their schemas.
     names: BTreeMap<String, Vec<(Oid, Oid)>>,
@@ -187,32 +280,65 @@ pub struct Definitions {
     stored_settings: BTreeMap<Oid, StoredSettings>,
 }
 
+impl Default for Definitions {
+    fn default() -> Definitions {
+        Definitions::none(POSTGRES)
+    }
+}
+
 impl Definitions {
-    /// Reads all that a reader sees.
-    pub(crate) fn read(relations: &'static Relations, reader: &Reader<'_>) -> Result<Definitions> {
-        let mut images: BTreeMap<(ObjectClass, Oid), Parts> = BTreeMap::new();
-        let heap = heap(relations);
-        let (mut scan, mut batch) = (heap.scan()?, Batch::new());
-        while heap.next_page(&mut scan, reader, &mut batch)? {
-            for (_, row) in batch.rows() {
-                let part = codec::part(row)?;
-                let image = images.entry((part.class, part.oid)).or_insert((part.parts, BTreeMap::new()));
-                let known = image.1.insert(part.part, part.bytes.to_vec());
-                if image.0 != part.parts || known.is_some() {
-                    return Err(Error::corruption("an object is in the catalog twice")
-                        .detail(format!("Its number is {}.", part.oid.0)));
-                }
-            }
+    /// A database in which nobody has made anything.
+    fn none(home: Oid) -> Definitions {
+        Definitions {
+            home,
+            is_all: true,
+            homes: BTreeMap::new(),
+            databases: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            names: BTreeMap::new(),
+            indexes: BTreeMap::new(),
+            schemas: BTreeMap::new(),
+            statistics: BTreeMap::new(),
+            columns: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            routines: BTreeMap::new(),
+            types: BTreeMap::new(),
+            privileges: BTreeMap::new(),
+            default_acls: BTreeMap::new(),
+            stored_settings: BTreeMap::new(),
         }
-        let mut definitions = Definitions::default();
-        for ((class, oid), (count, parts)) in images {
-            if parts.len() != usize::from(count) {
-                return Err(Error::corruption("a part of an object is missing from the catalog")
-                    .detail(format!("Its number is {}.", oid.0)));
-            }
-            let image: Vec<u8> = parts.into_values().flatten().collect();
+    }
+
+    /// The number of the database that they are of.
+    pub fn home(&self) -> Oid {
+        self.home
+    }
+
+    /// The database of a relation, where they are of all databases.
+    pub(crate) fn home_of(&self, relation: Oid) -> Oid {
+        self.homes.get(&relation).copied().unwrap_or(self.home)
+    }
+
+    /// Reads all that a reader sees of a database; of [`ALL_DATABASES`].
+    pub(crate) fn read(relations: &'static Relations, reader: &Reader<'_>, database: Oid) -> Result<Definitions> {
+        let mut definitions = Definitions::none(database);
+        let mut is_all = true;
+        let images = images(relations, reader, |part| {
+            let wanted = database == ALL_DATABASES || part.database == database || part.class.is_shared();
+            is_all &= wanted;
+            wanted
+        })?;
+        definitions.is_all = is_all;
+        for ((class, home, oid), image) in images {
             match class {
-                ObjectClass::Table => definitions.add(Arc::new(codec::table(&image)?)),
+                ObjectClass::Table => {
+                    if database == ALL_DATABASES {
+                        definitions.homes.insert(oid, home);
+                    }
+                    definitions.add(Arc::new(codec::table(&image)?));
+                }
+                ObjectClass::Database => drop(definitions.databases.insert(oid, Arc::new(codec::database(&image)?))),
                 ObjectClass::Schema => drop(definitions.schemas.insert(oid, codec::schema(&image)?)),
                 ObjectClass::Routine => drop(definitions.routines.insert(oid, Arc::new(codec::routine(&image)?))),
                 ObjectClass::Type => drop(definitions.types.insert(oid, Arc::new(codec::user_type(&image)?))),
@@ -220,8 +346,13 @@ impl Definitions {
                 ObjectClass::ColumnStatistics => {
                     definitions.columns.insert(oid, Arc::new(column_statistics::read(&image)?));
                 }
-                ObjectClass::Comment => drop(definitions.comments.insert(oid, codec::comment(&image)?)),
-                ObjectClass::Privileges => drop(definitions.privileges.insert(oid, Arc::new(codec::acl(&image)?))),
+                // No object of the system has the number of a database that is there from the beginning.
+                ObjectClass::Comment | ObjectClass::DatabaseComment => {
+                    definitions.comments.insert(oid, codec::comment(&image)?);
+                }
+                ObjectClass::Privileges | ObjectClass::DatabasePrivileges => {
+                    definitions.privileges.insert(oid, Arc::new(codec::acl(&image)?));
+                }
                 ObjectClass::DefaultPrivileges => {
                     definitions.default_acls.insert(oid, codec::default_acl(&image)?);
                 }
@@ -331,6 +462,16 @@ impl Definitions {
         self.stored_settings.iter().map(|(oid, known)| (*oid, known))
     }
 
+    /// The databases that have rows.
+    pub(super) fn stored_databases(&self) -> impl Iterator<Item = &Arc<DatabaseDef>> {
+        self.databases.values()
+    }
+
+    /// The database of that number, if it has a row.
+    pub(super) fn stored_database(&self, oid: Oid) -> Option<&Arc<DatabaseDef>> {
+        self.databases.get(&oid)
+    }
+
     /// The roles that have rows.
     pub(super) fn stored_roles(&self) -> impl Iterator<Item = &Arc<RoleDef>> {
         self.roles.values()
@@ -405,19 +546,66 @@ impl Definitions {
     }
 }
 
-/// The places of an object's rows, as a reader sees them.
+/// An object's image, by its class, its database and its number.
+type Images = BTreeMap<(ObjectClass, Oid, Oid), Vec<u8>>;
+
+/// The images of the objects whose parts are wanted, as a reader sees them.
+pub(crate) fn images(
+    relations: &'static Relations,
+    reader: &Reader<'_>,
+    mut wanted: impl FnMut(&Part<'_>) -> bool,
+) -> Result<Images> {
+    let mut found: BTreeMap<(ObjectClass, Oid, Oid), Parts> = BTreeMap::new();
+    let heap = heap(relations);
+    let (mut scan, mut batch) = (heap.scan()?, Batch::new());
+    while heap.next_page(&mut scan, reader, &mut batch)? {
+        for (_, row) in batch.rows() {
+            let part = part::read(row)?;
+            if !wanted(&part) {
+                continue;
+            }
+            let key = (part.class, part.database, part.oid);
+            let image = found.entry(key).or_insert((part.parts, BTreeMap::new()));
+            let known = image.1.insert(part.part, part.bytes.to_vec());
+            if image.0 != part.parts || known.is_some() {
+                return Err(Error::corruption("an object is in the catalog twice")
+                    .detail(format!("Its number is {}.", part.oid.0)));
+            }
+        }
+    }
+    let whole = |(key, (count, parts)): ((ObjectClass, Oid, Oid), Parts)| {
+        if parts.len() != usize::from(count) {
+            return Err(Error::corruption("a part of an object is missing from the catalog")
+                .detail(format!("Its number is {}.", key.2.0)));
+        }
+        Ok((key, parts.into_values().flatten().collect()))
+    };
+    found.into_iter().map(whole).collect()
+}
+
+/// The places of the rows of an object of a database, as a reader sees them.
 pub(crate) fn places(
     relations: &'static Relations,
     reader: &Reader<'_>,
+    database: Oid,
     class: ObjectClass,
     oid: Oid,
+) -> Result<Vec<Tid>> {
+    let database = if class.is_shared() { Oid::NONE } else { database };
+    places_where(relations, reader, |part| (part.class, part.database, part.oid) == (class, database, oid))
+}
+
+/// The places of the rows that are wanted, as a reader sees them.
+pub(crate) fn places_where(
+    relations: &'static Relations,
+    reader: &Reader<'_>,
+    wanted: impl Fn(&Part<'_>) -> bool,
 ) -> Result<Vec<Tid>> {
     let heap = heap(relations);
     let (mut scan, mut batch, mut found) = (heap.scan()?, Batch::new(), Vec::new());
     while heap.next_page(&mut scan, reader, &mut batch)? {
         for (tid, row) in batch.rows() {
-            let part = codec::part(row)?;
-            if (part.class, part.oid) == (class, oid) {
+            if wanted(&part::read(row)?) {
                 found.push(tid);
             }
         }

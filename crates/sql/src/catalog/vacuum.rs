@@ -1,9 +1,9 @@
-//! Which tables there are, for the background vacuum.
+//! Which tables there are in all databases, for the background vacuum.
 //!
 //! The catalog's own heap is one of them: every change of a definition leaves its old rows there.
 
 use super::definition::{RelationKind, Rows, TableDef};
-use super::store::{CATALOG, CATALOG_OID};
+use super::store::{ALL_DATABASES, CATALOG, CATALOG_OID};
 use crate::session::Database;
 use crate::types::Oid;
 use base::{Error, Result};
@@ -30,9 +30,10 @@ fn known(table: &TableDef, rows: Option<u64>) -> Option<Table> {
 }
 
 impl Database {
+    /// The definitions of all databases.
     pub(crate) fn committed(&self) -> Result<std::sync::Arc<super::store::Definitions>> {
         match (&self.shared, self.relations) {
-            (Some(shared), Some(relations)) => shared.definitions(relations),
+            (Some(shared), Some(relations)) => shared.definitions(relations, ALL_DATABASES),
             _ => Err(Error::unsupported("there are no stored tables here")),
         }
     }

@@ -20,12 +20,12 @@ use storage::txn::{LockKey, LockMode};
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What is locked: one number, or two.
-fn key(args: &[Datum<'_>]) -> LockKey {
+/// What is locked: one number of a database, or two.
+fn key(database: u32, args: &[Datum<'_>]) -> LockKey {
     match args {
-        [first, second] => LockKey::advisory_pair(first.int() as u32, second.int() as u32),
-        [key, ..] => LockKey::advisory(key.int() as u64),
-        [] => LockKey::advisory(0),
+        [first, second] => LockKey::advisory_pair(database, (first.int() as u32, second.int() as u32)),
+        [key, ..] => LockKey::advisory(database, key.int() as u64),
+        [] => LockKey::advisory(database, 0),
     }
 }
 
@@ -48,30 +48,31 @@ impl Around<'_> {
                 | Op::AdvisoryUnlockShared
         );
         let mode = if shared { LockMode::Share } else { LockMode::Exclusive };
+        let key = key(self.database.0.0, args);
         match op {
             Op::AdvisoryUnlockAll => {
                 transactions.unlock_all_advisory();
                 Ok(Datum::Bytes(&[]))
             }
             Op::AdvisoryUnlock | Op::AdvisoryUnlockShared => {
-                let had = transactions.unlock(key(args), mode);
+                let had = transactions.unlock(key, mode);
                 if !had {
                     self.warn(format!("you don't own a lock of type {}", mode.as_str()));
                 }
                 Ok(Datum::Bool(had))
             }
             Op::AdvisoryLock | Op::AdvisoryLockShared => {
-                self.lock_with_timeout(transactions, key(args), mode, LockScope::Session, true)?;
+                self.lock_with_timeout(transactions, key, mode, LockScope::Session, true)?;
                 Ok(Datum::Bytes(&[]))
             }
             Op::AdvisoryXactLock | Op::AdvisoryXactLockShared => {
-                self.lock_with_timeout(transactions, key(args), mode, LockScope::Transaction, true)?;
+                self.lock_with_timeout(transactions, key, mode, LockScope::Transaction, true)?;
                 Ok(Datum::Bytes(&[]))
             }
             Op::TryAdvisoryLock | Op::TryAdvisoryLockShared => {
-                self.lock_with_timeout(transactions, key(args), mode, LockScope::Session, false).map(Datum::Bool)
+                self.lock_with_timeout(transactions, key, mode, LockScope::Session, false).map(Datum::Bool)
             }
-            _ => self.lock_with_timeout(transactions, key(args), mode, LockScope::Transaction, false).map(Datum::Bool),
+            _ => self.lock_with_timeout(transactions, key, mode, LockScope::Transaction, false).map(Datum::Bool),
         }
     }
 

@@ -6,7 +6,7 @@ use super::deferred::{Chosen, Noted};
 use crate::catalog::definition::Rows;
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::schema::BOOTSTRAP_ROLE;
-use crate::catalog::store::CatalogShared;
+use crate::catalog::store::Committed;
 use crate::catalog::system;
 use crate::notification::queue::Queue;
 use crate::session::SettingsView;
@@ -80,8 +80,8 @@ pub struct Around<'r> {
     pub session_user: &'r [u8],
     /// The current user.
     pub role: Oid,
-    /// The name of the database.
-    pub database: &'r str,
+    /// The database: its number, and its name.
+    pub database: (Oid, &'r str),
     /// When the server started.
     pub server_start: i64,
     /// What only the server can do.
@@ -96,8 +96,8 @@ pub struct Around<'r> {
     pub warnings: RefCell<Vec<Error>>,
     /// What the session remembers of sequences.
     pub sequences: &'r dyn super::sequence::Memory,
-    /// How processes know which definitions count.
-    pub shared: Option<&'r CatalogShared>,
+    /// The definitions that count for others.
+    pub committed: Option<Committed<'r>>,
     /// True in a transaction that only reads.
     pub read_only: bool,
     /// True if a function has taken a lock that the transaction's end gives up.
@@ -202,7 +202,7 @@ impl Around<'_> {
         let string = |at: usize| String::from_utf8_lossy(args[at].bytes()).into_owned();
         let oid = |at: usize| Oid(args[at].int() as u32);
         Ok(match op {
-            Op::CurrentDatabase => return text(self.database),
+            Op::CurrentDatabase => return text(self.database.1),
             Op::CurrentUser => return text(&String::from_utf8_lossy(self.user)),
             Op::SessionUser => return text(&String::from_utf8_lossy(self.session_user)),
             Op::CurrentSchema => {
@@ -532,34 +532,11 @@ impl Around<'_> {
 
     /// May the current user cancel or end that session? Errors: `42501`.
     fn may_signal(&self, op: Op, slot: &kernel::session::SessionShared) -> Result<()> {
-        /// `pg_signal_backend`
-        const SIGNAL_BACKEND: Oid = Oid(4200);
         if self.role == BOOTSTRAP_ROLE {
             return Ok(());
         }
-        let catalog = self.catalog.get()?;
-        let definitions = &catalog.definitions;
-        let owner = Oid(slot.owner());
-        let cancels = op == Op::CancelBackend;
-        // What is nobody's may be as important as what a superuser does.
-        if (owner == Oid::NONE || definitions.is_superuser(owner)) && !definitions.is_superuser(self.role) {
-            let message = match cancels {
-                true => "must be a superuser to cancel superuser query",
-                false => "must be a superuser to terminate superuser process",
-            };
-            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-        }
-        let may = |role| definitions.has_privileges_of(self.role, role);
-        if !may(owner) && !may(SIGNAL_BACKEND) {
-            let message = match cancels {
-                true => "must be a member of the role whose query is being canceled or member of pg_signal_backend",
-                false => {
-                    "must be a member of the role whose process is being terminated or member of pg_signal_backend"
-                }
-            };
-            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-        }
-        Ok(())
+        let definitions = self.catalog.get()?.definitions;
+        definitions.check_signals(self.role, Oid(slot.owner()), op == Op::CancelBackend)
     }
 
     /// May the current user do everything?

@@ -2,6 +2,7 @@
 
 use super::around::Around;
 use crate::catalog::definition::Rows;
+use crate::statement::temporary::storages_of;
 use crate::types::op::Op;
 use crate::types::{Datum, Oid};
 use base::{Error, RelId, Result, sqlstate};
@@ -73,7 +74,12 @@ impl Around<'_> {
                 }
                 match (relations, storage) {
                     (Some(relations), Some(storage)) => relations.reset_counts(storage),
-                    (Some(relations), None) if op == Op::ResetCounts => relations.reset_all_counts(),
+                    (Some(relations), None) if op == Op::ResetCounts => {
+                        // Those of the own database.
+                        let definitions = self.catalog.get()?.definitions;
+                        let storages = definitions.tables().flat_map(|table| storages_of(table));
+                        storages.for_each(|storage| relations.reset_counts(storage));
+                    }
                     _ => {}
                 }
                 Ok(Datum::Bytes(&[]))

@@ -9,9 +9,12 @@ use super::value::Value;
 use crate::bind::{self, Setting};
 use crate::catalog::Catalog;
 use crate::catalog::definition::{RelationKind, TableDef};
+use crate::catalog::privilege::{CONNECT, Guard};
+use crate::catalog::store::{ALL_DATABASES, Committed, Definitions};
 use crate::catalog::system;
 use crate::lexer::keywords::{self, Category};
 use crate::parser::ast::Name;
+use crate::statement::temporary::storages_of;
 use crate::types::array::Array;
 use crate::types::function;
 use crate::types::op::Op;
@@ -20,6 +23,8 @@ use base::settings::quoted_identifier;
 use base::{Error, Result, sqlstate};
 use bumpalo::Bump;
 use kernel::fiber::on_engine_stack;
+use std::sync::Arc;
+use storage::page::PAGE_SIZE;
 
 /// What `pg_relation_is_updatable` says: a bit for each kind of statement.
 const CHANGED: i64 = 1 << 2;
@@ -107,39 +112,54 @@ impl Around<'_> {
         }
     }
 
-    /// How many bytes all relations take. Errors: `3D000`, `42704`.
+    /// How many bytes the relations of a database take, or those of all. Errors: `3D000`, `42501`, `42704`.
     fn whole_size(&self, op: Op, which: Datum<'_>) -> Result<Datum<'static>> {
-        let own = match op {
-            Op::DatabaseSize => (crate::catalog::schema::DATABASE, self.database),
-            _ => (Oid(1663), "pg_default"),
-        };
-        match which {
-            Datum::Int(oid) if oid as u32 == own.0.0 => {}
-            // There are no relations of several databases.
-            Datum::Int(1664) if op == Op::TablespaceSize => return Ok(Datum::Int(0)),
-            Datum::Int(_) => return Ok(Datum::Null),
-            name if name.bytes() == own.1.as_bytes() => {}
-            name => {
-                let name = String::from_utf8_lossy(name.bytes());
-                return Err(match op {
-                    Op::DatabaseSize => {
-                        let message = format!("database \"{name}\" does not exist");
-                        Error::statement(sqlstate::INVALID_CATALOG_NAME, message)
-                    }
-                    _ if name == "pg_global" => return Ok(Datum::Int(0)),
-                    _ => {
-                        let message = format!("tablespace \"{name}\" does not exist");
-                        Error::statement(sqlstate::UNDEFINED_OBJECT, message)
-                    }
-                });
-            }
-        }
         let catalog = self.catalog.get()?;
-        let mut bytes = 0;
-        for table in catalog.definitions.tables() {
-            if let Datum::Int(size) = self.size(Op::TotalRelationSize, table.oid)? {
-                bytes += size;
+        let known = &catalog.definitions;
+        let name = match which {
+            Datum::Int(_) => String::new(),
+            name => String::from_utf8_lossy(name.bytes()).into_owned(),
+        };
+        let database = match (op, which) {
+            (Op::DatabaseSize, Datum::Int(oid)) => match known.database(Oid(oid as u32)) {
+                Some(database) => database,
+                None => return Ok(Datum::Null),
+            },
+            (Op::DatabaseSize, _) => known.must_find_database(&name)?,
+            (_, Datum::Int(1663)) => return self.size_of_all(ALL_DATABASES, known),
+            // There are no relations of several databases.
+            (_, Datum::Int(1664)) => return Ok(Datum::Int(0)),
+            (_, Datum::Int(_)) => return Ok(Datum::Null),
+            _ if name == "pg_default" => return self.size_of_all(ALL_DATABASES, known),
+            _ if name == "pg_global" => return Ok(Datum::Int(0)),
+            _ => {
+                let message = format!("tablespace \"{name}\" does not exist");
+                return Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message));
             }
+        };
+        /// `pg_read_all_stats`
+        const READ_ALL_STATISTICS: Oid = Oid(3375);
+        if known.rights(self.role, Guard::database(database), CONNECT) == 0
+            && !known.has_privileges_of(self.role, READ_ALL_STATISTICS)
+        {
+            let message = format!("permission denied for database {}", database.name);
+            return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        self.size_of_all(database.oid, known)
+    }
+
+    /// How many bytes the relations of a database take; `known` is what the own one has.
+    fn size_of_all(&self, database: Oid, known: &Arc<Definitions>) -> Result<Datum<'static>> {
+        let Some(relations) = self.relations else { return Ok(Datum::Int(0)) };
+        let definitions = match self.committed {
+            Some(committed) if database != known.home() => Committed { database, ..committed }.definitions()?,
+            _ => known.clone(),
+        };
+        let mut bytes = 0;
+        for table in definitions.tables() {
+            // One that is dropped meanwhile takes nothing.
+            let blocks = storages_of(table).map(|rel| relations.blocks(rel).unwrap_or(0));
+            bytes += blocks.map(|blocks| i64::from(blocks) * PAGE_SIZE as i64).sum::<i64>();
             super::breathe()?;
         }
         Ok(Datum::Int(bytes))

@@ -9,8 +9,6 @@ use crate::catalog::language::Language;
 use crate::catalog::privilege::{
     AclItem, CREATE, Guard, PRIVILEGES, PUBLIC, Rights, SELECT, Securable, TEMPORARY, UPDATE, USAGE,
 };
-use crate::catalog::schema::DATABASE;
-use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::types::op::Op;
 use crate::types::{Datum, Oid, array, function, table, user};
 use base::{Error, Result, sqlstate};
@@ -229,18 +227,14 @@ impl Around<'_> {
                 answer(definitions.schema_guard(oid), Securable::Schema)
             }
             Op::HasDatabasePrivilege => {
-                match object {
-                    Datum::Int(oid) if *oid as u32 != DATABASE.0 => return Ok(Datum::Null),
-                    Datum::Int(_) => {}
-                    name => {
-                        let name = text_of(*name);
-                        if name != DATABASE_NAME {
-                            let message = format!("database \"{name}\" does not exist");
-                            return Err(Error::statement(sqlstate::INVALID_CATALOG_NAME, message));
-                        }
-                    }
+                let found = match object {
+                    Datum::Int(oid) => definitions.database(Oid(*oid as u32)),
+                    name => Some(definitions.must_find_database(&text_of(*name))?),
+                };
+                match found {
+                    Some(found) => answer(Guard::database(found), Securable::Database),
+                    None => Ok(Datum::Null),
                 }
-                answer(definitions.database_guard(), Securable::Database)
             }
             Op::HasTypePrivilege => {
                 let oid = match object {

@@ -197,7 +197,7 @@ impl Exec<'_> {
                     session: around.session,
                     role: around.role,
                     user: std::str::from_utf8(around.user).unwrap_or_default(),
-                    database: around.database,
+                    database: around.database.1,
                 };
                 let transition = record.provider.checked_sub(TRANSITIONS).map(|index| index as usize);
                 if let Some(transition) = transition.and_then(|index| around.transitions.get(index)) {

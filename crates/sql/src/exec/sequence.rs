@@ -187,8 +187,8 @@ impl Around<'_> {
         self.lock_for_function(relations.storage().transactions, LockKey::relation(oid.0), mode)?;
         let catalog = self.catalog.get()?;
         let own = catalog.definitions.table(oid).cloned();
-        let committed = match self.shared {
-            Some(shared) => shared.definitions(relations)?.table(oid).cloned(),
+        let committed = match self.committed {
+            Some(committed) => committed.definitions()?.table(oid).cloned(),
             None => None,
         };
         // What this transaction has made of it counts, or else what is committed.
@@ -196,7 +196,7 @@ impl Around<'_> {
         let def = match (own, committed) {
             (Some(own), _) if is_own(&own) => own,
             (_, Some(committed)) => committed,
-            (Some(own), None) if self.shared.is_none() => own,
+            (Some(own), None) if self.committed.is_none() => own,
             _ => match catalog.table_by_oid(oid)? {
                 Some(other) if other.kind != RelationKind::Sequence => other,
                 _ => return Err(missing()),

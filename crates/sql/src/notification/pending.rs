@@ -9,6 +9,7 @@ use super::Notification;
 use super::queue::{self, CHANNEL_MAX, LOCK, PAYLOAD_MAX, Queue};
 use crate::session::work::transactions;
 use crate::session::{Environment, List, Map, Named, Session, Tag, Text, bytes_in, text_in};
+use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, SessionId, sqlstate};
 use kernel::region::arena::FixedHasher;
@@ -141,10 +142,10 @@ impl<A: Allocator + Copy> Notices<A> {
     }
 }
 
-fn mask_of<A: Allocator + Copy>(channels: &[Text<A>]) -> Option<u64> {
+fn mask_of<A: Allocator + Copy>(database: Oid, channels: &[Text<A>]) -> Option<u64> {
     match channels {
         [] => None,
-        some => Some(some.iter().fold(0, |mask, channel| mask | queue::mask(channel))),
+        some => Some(some.iter().fold(0, |mask, channel| mask | queue::mask(database, channel))),
     }
 }
 
@@ -214,8 +215,8 @@ impl<A: Allocator + Copy> Session<A> {
         }
         // From here on there is something to give up.
         let announced = Announced { queue, channels, sends };
-        if let Some(mask) = announced.channels.as_deref().and_then(mask_of) {
-            let before = mask_of(&notices.channels).unwrap_or(0);
+        if let Some(mask) = announced.channels.as_deref().and_then(|channels| mask_of(self.database, channels)) {
+            let before = mask_of(self.database, &notices.channels).unwrap_or(0);
             queue.listen(me, Some(mask | before));
         }
         match self.write_outgoing(env, queue) {
@@ -234,7 +235,7 @@ impl<A: Allocator + Copy> Session<A> {
         let transactions = transactions(env.stored()?);
         queue.settle(|xid| matches!(transactions.status(xid), Status::Committed(_) | Status::Ancient));
         let messages = self.notices.outgoing.iter().map(|message| split(message));
-        queue.write(env.number, messages, transactions.current_xid())
+        queue.write((env.number, self.database), messages, transactions.current_xid())
     }
 
     /// The transaction has committed, or failed to.
@@ -254,7 +255,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.notices.channels = channels;
             }
             if let Some(me) = env.session {
-                queue.listen(me, mask_of(&self.notices.channels));
+                queue.listen(me, mask_of(self.database, &self.notices.channels));
             }
         }
     }
@@ -275,7 +276,7 @@ impl<A: Allocator + Copy> Session<A> {
         const BYTES_AT_ONCE: usize = 64 << 10;
         let (queue, me) = queue_of(env)?;
         let wants = |channel: &str| self.notices.channels().any(|mine| mine == channel.as_bytes());
-        queue.read(me, BYTES_AT_ONCE, wants, give)
+        queue.read((me, self.database), BYTES_AT_ONCE, wants, give)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The queue of notifications: a ring in the region, and a row for each session that listens.
 //!
 //! ```text
-//!  words:  … | lengths, sender | hash | channel | payload | …          a ring
+//!  words:  … | lengths, sender | database | channel | payload | …      a ring
 //!               ^ tail: the oldest that somebody has not read     ^ head: published up to here     ^ written, not published
 //! ```
 //!
@@ -15,6 +15,7 @@
 //! 4. Of its channels a listener shows a mask of hashes: who notifies summons those whose mask has one of his, and those that are far
 //!    behind, so that the tail goes on.
 
+use crate::types::Oid;
 use base::{Error, Result, SessionId, Xid, sqlstate};
 use kernel::region;
 use kernel::region::reserve::{Reserve, STEP};
@@ -94,14 +95,10 @@ enum Look {
     Broken,
 }
 
-/// A number for a channel, the same in every process.
-pub(crate) fn hash(channel: &[u8]) -> u32 {
-    crate::types::hash::hash_bytes(channel) as u32
-}
-
-/// The mask of a channel.
-pub(crate) fn mask(channel: &[u8]) -> u64 {
-    1 << (hash(channel) % u64::BITS)
+/// The mask of a channel of a database, the same in every process.
+pub(crate) fn mask(database: Oid, channel: &[u8]) -> u64 {
+    let hash = crate::types::hash::hash_bytes(channel) as u32;
+    1 << (hash.wrapping_add(database.0) % u64::BITS)
 }
 
 impl Queue {
@@ -157,12 +154,13 @@ impl Queue {
         self.listeners[me.0 as usize].position.load(Relaxed) != self.shared.head.load(Acquire)
     }
 
-    /// Reads on from the session's place, to the end or until `bytes` of messages are read: those whose channel `wants` are given to `give`.
+    /// Reads on from the session's place, to the end or until `bytes` of messages are read: those of its database whose channel `wants`
+    /// are given to `give`.
     ///
     /// Errors: the session's end, if its place was taken away.
     pub(crate) fn read(
         &self,
-        me: SessionId,
+        (me, database): (SessionId, Oid),
         bytes: usize,
         wants: impl Fn(&str) -> bool,
         mut give: impl FnMut(Notification),
@@ -172,7 +170,7 @@ impl Queue {
         let head = self.shared.head.load(Acquire);
         let end = head.min(position + (bytes / 8) as u64);
         while position < end {
-            let found = self.look(position, head, &wants);
+            let found = self.look(position, head, database, &wants);
             // Pairs with the fence in `make_room`: if any word was a later message's, the state says so.
             fence(Acquire);
             if row.state.load(SeqCst) != LISTENS {
@@ -195,13 +193,16 @@ impl Queue {
         &self.words.all()[(position % WORDS as u64) as usize]
     }
 
-    fn look(&self, position: u64, head: u64, wants: impl Fn(&str) -> bool) -> Look {
+    fn look(&self, position: u64, head: u64, database: Oid, wants: impl Fn(&str) -> bool) -> Look {
         let first = self.word(position).load(Relaxed);
         let (sender, lengths) = (first as u32, first >> 32);
         let (channel_bytes, payload_bytes) = ((lengths & 0xFFFF) as usize, (lengths >> 16) as usize);
         let end = position + HEADER_WORDS + words_of(channel_bytes) + words_of(payload_bytes);
         if channel_bytes > CHANNEL_MAX || payload_bytes > PAYLOAD_MAX || end > head {
             return Look::Broken;
+        }
+        if self.word(position + 1).load(Relaxed) != u64::from(database.0) {
+            return Look::Other(end);
         }
         let text = |from: u64, length: usize| {
             let mut bytes = Vec::with_capacity(length.next_multiple_of(8));
@@ -221,12 +222,12 @@ impl Queue {
 
     // ---- who notifies: under the lock
 
-    /// Writes messages beyond the head: pairs of channel and payload. `xid` is the transaction that commits them, if it has an id.
+    /// Writes messages to those in a database beyond the head: pairs of channel and payload. `xid` is the transaction that commits them, if it has an id.
     ///
     /// Errors: `54000` if there is no room, `53200`.
     pub(crate) fn write<'m>(
         &self,
-        sender: u32,
+        (sender, database): (u32, Oid),
         messages: impl Iterator<Item = (&'m [u8], &'m [u8])> + Clone,
         xid: Option<Xid>,
     ) -> Result<()> {
@@ -243,10 +244,10 @@ impl Queue {
             at += 1;
         };
         for (channel, payload) in messages {
-            channels |= mask(channel);
+            channels |= mask(database, channel);
             let lengths = channel.len() as u64 | (payload.len() as u64) << 16;
             put(lengths << 32 | u64::from(sender));
-            put(hash(channel).into());
+            put(database.0.into());
             channel.chunks(8).chain(payload.chunks(8)).for_each(|part| put(pack(part)));
         }
         self.shared.pending_xid.store(xid.map_or(0, |xid| xid.0), SeqCst);

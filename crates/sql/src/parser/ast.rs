@@ -999,6 +999,8 @@ pub enum Utility<'a> {
     },
     /// `CREATE ROLE` and its relatives, `GRANT` and `REVOKE` of roles
     Role(&'a super::role::RoleStatement<'a>),
+    /// `CREATE DATABASE`, `DROP DATABASE`, `ALTER DATABASE` but for `SET` and `RESET`
+    Database(&'a super::database::DatabaseStatement<'a>),
     /// `ALTER ROLE … SET`, `ALTER DATABASE … SET`
     StoredSetting(&'a StoredSetting<'a>),
     /// `ALTER DEFAULT PRIVILEGES`

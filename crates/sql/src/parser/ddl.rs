@@ -55,10 +55,11 @@ impl<'t, 'a> Parser<'t, 'a> {
             "role" | "user" | "group" => self.create_role(),
             "trigger" | "constraint" => self.create_trigger(false),
             "type" => self.create_type(),
-            "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
-            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted"
-            | "procedural" | "default" => {
+            "database" => self.create_database(),
+            "domain" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted" | "procedural"
+            | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -668,9 +669,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             "trigger" => return self.drop_trigger(),
             "owned" => return self.drop_owned(),
             "type" => return self.drop_type(),
-            "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
-            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
+            "database" => return self.drop_database(),
+            "domain" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }

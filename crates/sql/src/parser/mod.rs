@@ -12,7 +12,7 @@
 //! | `cursor` | tokens, names, constants |
 //! | `expr`, `type_name` | expressions and types |
 //! | `query`, `window`, `dml` | what is planned |
-//! | `ddl`, `view`, `sequence`, `routine`, [`role`], `utility` | what is not |
+//! | `ddl`, `view`, `sequence`, `routine`, [`role`], [`database`], `utility` | what is not |
 //!
 //! Rules
 //! 1. Whatever is in the tree is acted upon. A clause that nobody would act upon is refused here, with `0A000`, if
@@ -25,6 +25,7 @@
 pub mod ast;
 mod comment;
 mod cursor;
+pub mod database;
 mod ddl;
 mod dml;
 pub(crate) mod expr;

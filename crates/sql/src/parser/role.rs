@@ -194,18 +194,6 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(Utility::StoredSetting(self.bump.alloc(StoredSetting { role, database, of_database: false, change })))
     }
 
-    /// `ALTER DATABASE`, from that word on.
-    pub(super) fn alter_database(&mut self) -> Result<Utility<'a>> {
-        self.next()?;
-        let database = Some(self.name()?);
-        let sets = self.is(kw!("set"))? && !self.is_at(1, kw!("tablespace"))?;
-        if !sets && !self.is(kw!("reset"))? {
-            return self.unsupported_statement("ALTER DATABASE of this kind");
-        }
-        let change = self.setting_change()?;
-        Ok(Utility::StoredSetting(self.bump.alloc(StoredSetting { role: None, database, of_database: true, change })))
-    }
-
     /// After `DROP`.
     pub(super) fn drop_role(&mut self) -> Result<Utility<'a>> {
         self.next()?;

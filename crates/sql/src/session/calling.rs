@@ -20,7 +20,6 @@ use super::work::{Lent, Reading};
 use super::{Environment, Session, SettingsView};
 use crate::catalog::lazy::LazyCatalog;
 use crate::catalog::routine::RoutineDef;
-use crate::catalog::system::cluster;
 use crate::exec::Exec;
 use crate::exec::access::Tables;
 use crate::exec::around::Around;
@@ -192,6 +191,8 @@ impl<A: Allocator + Copy> Session<A> {
         let (notifying, chosen) = (self.notifying(env), self.deferred.chosen());
         let (session_user, role) = (self.identity.session_name.to_vec(), self.identity.current);
         let is_superuser = self.identity.is_superuser;
+        let (database, database_name) = (self.database, self.database_name().to_owned());
+        let committed = self.committed(env);
         let view = SettingsView::new(env.effective, &settings, &transaction, (&session_user, is_superuser));
         let floor = kernel::fiber::stack_floor();
         let calls = Calls { session: RefCell::new(self), env, notices: RefCell::new(notices), floor };
@@ -209,7 +210,7 @@ impl<A: Allocator + Copy> Session<A> {
             user: &user,
             session_user: &session_user,
             role,
-            database: cluster::DATABASE_NAME,
+            database: (database, &database_name),
             server_start: env.database.started_at,
             server: env.server,
             random: Cell::new(random),
@@ -217,7 +218,7 @@ impl<A: Allocator + Copy> Session<A> {
             relations: env.relations(),
             warnings: RefCell::new(Vec::new()),
             sequences: &calls,
-            shared: env.database.shared.as_ref(),
+            committed,
             read_only: transaction.shown_read_only(&view),
             locks: Cell::new(false),
             later: Cell::new(0),

@@ -158,14 +158,17 @@ impl Database {
     /// Ends what a session has in the storage, however it ended. Runs as that session.
     pub fn end_session(&self, session: SessionId) {
         if let Some(shared) = &self.shared
-            && shared.has_temporary(session)
+            && let Some(database) = shared.has_temporary(session)
         {
             // Its transaction is over before another one begins.
             self.end_storage(session);
-            crate::statement::temporary::drop_of_session(self, session);
-            shared.set_temporary(session, false);
+            crate::statement::temporary::drop_of_session(self, database, session);
+            shared.set_temporary(session, None);
         }
         self.end_storage(session);
+        if let Some(shared) = &self.shared {
+            shared.set_inside(session, None);
+        }
     }
 
     /// Drops what sessions of an earlier server have made temporarily. In the background, once.
@@ -256,6 +259,9 @@ impl Server for NoServer {
 /// A session; see the head of this module.
 pub struct Session<A: Allocator + Copy> {
     pub(crate) memory: A,
+    /// The database that it is in, for ever.
+    pub(crate) database: Oid,
+    pub(crate) database_name: Text<A>,
     /// The name of the current user.
     pub(crate) user: Text<A>,
     pub(crate) identity: identity::Identity<A>,
@@ -311,10 +317,12 @@ pub struct Ended {
 }
 
 impl<A: Allocator + Copy> Session<A> {
-    /// A new session of a user. `seed` is where its random numbers begin.
-    pub fn new(memory: A, user: &str, seed: u64) -> Result<Session<A>> {
+    /// A new session of a user in a database: its number and its name. `seed` is where its random numbers begin.
+    pub fn new(memory: A, user: &str, (database, name): (Oid, &str), seed: u64) -> Result<Session<A>> {
         Ok(Session {
             memory,
+            database,
+            database_name: text_in(name, memory)?,
             user: text_in(user, memory)?,
             identity: identity::Identity::new(user, memory)?,
             allowed: access::Allowed::new(memory),
@@ -368,7 +376,7 @@ impl<A: Allocator + Copy> Session<A> {
     pub fn set_stored(&mut self, env: &Environment<'_>) -> Vec<Error> {
         let definitions = self.definitions(env, &self.work).unwrap_or_default();
         let mut wrong = Vec::new();
-        for stored in definitions.settings_of(schema::DATABASE, self.identity.login) {
+        for stored in definitions.settings_of(self.database, self.identity.login) {
             let source = if stored.role.is_none() { Source::Database } else { Source::User };
             for (name, value) in &stored.values {
                 if let Err(error) = self.set_stored_one(env, name, value, source) {
@@ -406,6 +414,11 @@ impl<A: Allocator + Copy> Session<A> {
     pub fn view<'v>(&'v self, env: &Environment<'v>) -> SettingsView<'v> {
         let who = (self.identity.session_name.as_slice(), self.identity.is_superuser);
         SettingsView::new(env.effective, &self.settings, &self.transaction, who)
+    }
+
+    /// The name of its database. It is not renamed while somebody is in it.
+    pub fn database_name(&self) -> &str {
+        std::str::from_utf8(&self.database_name).unwrap_or_default()
     }
 
     /// The name of the current user.

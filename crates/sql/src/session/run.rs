@@ -14,7 +14,6 @@ use crate::bind::tree::{Bound, Origin, Parameter};
 use crate::bind::variable::Variable;
 use crate::bind::{self, Setting, Unbound};
 use crate::catalog::lazy::LazyCatalog;
-use crate::catalog::system::cluster;
 use crate::exec::Exec;
 use crate::exec::around::{Around, Notifying, Request};
 use crate::exec::watch::Watch;
@@ -108,7 +107,7 @@ impl<A: Allocator + Copy> Session<A> {
             "UTC" => None,
             name => Some(env.database.zone(name)?),
         };
-        let types = TypesAtHand::committed(env.database.shared.as_ref().zip(env.relations()));
+        let types = TypesAtHand::committed(self.committed(env));
         if self.work.defines {
             types.know(&self.definitions(env, &self.work)?);
         }
@@ -221,6 +220,12 @@ impl<A: Allocator + Copy> Session<A> {
             return None;
         }
         let mut key = Vec::with_capacity(text.len() + 96);
+        if !fault::planted("sql.shared_text") {
+            key.extend_from_slice(&self.database.0.to_le_bytes());
+            // Names of three parts have it.
+            key.extend_from_slice(&self.database_name);
+        }
+        key.push(0);
         for setting in [SettingId::SearchPath, SettingId::TimeZone] {
             key.extend_from_slice(view.value(setting).text().as_bytes());
             key.push(0);
@@ -630,7 +635,7 @@ impl<A: Allocator + Copy> Session<A> {
             user: &self.user,
             session_user: &self.identity.session_name,
             role: self.identity.current,
-            database: cluster::DATABASE_NAME,
+            database: (self.database, self.database_name()),
             server_start: env.database.started_at,
             server: env.server,
             random: Cell::new(self.random),
@@ -638,7 +643,7 @@ impl<A: Allocator + Copy> Session<A> {
             relations: env.relations(),
             warnings: RefCell::new(Vec::new()),
             sequences: &self.sequences,
-            shared: env.database.shared.as_ref(),
+            committed: self.committed(env),
             read_only: self.transaction.shown_read_only(settings),
             locks: Cell::new(false),
             later: Cell::new(0),

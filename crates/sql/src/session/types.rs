@@ -7,7 +7,7 @@
 //! 1. The definitions are no older than the statement's snapshot, so that whatever value it sees has its label in them. Rows that are
 //!    looked at again after somebody else changed them may be younger: who finds no label reads the definitions once more.
 
-use crate::catalog::store::{CatalogShared, Definitions};
+use crate::catalog::store::{Committed, Definitions};
 use crate::catalog::user_type::UserTypeDef;
 use crate::types::Oid;
 use crate::types::user::{self, UserTypes};
@@ -21,7 +21,7 @@ use storage::relation::Relations;
 pub(crate) struct TypesAtHand<'e> {
     known: OnceCell<Arc<Definitions>>,
     again: OnceCell<Arc<Definitions>>,
-    from: Option<(&'e CatalogShared, &'static Relations)>,
+    from: Option<Committed<'e>>,
 }
 
 impl fmt::Debug for TypesAtHand<'_> {
@@ -32,7 +32,7 @@ impl fmt::Debug for TypesAtHand<'_> {
 
 impl<'e> TypesAtHand<'e> {
     /// Those that are committed when somebody asks.
-    pub(crate) fn committed(from: Option<(&'e CatalogShared, &'static Relations)>) -> TypesAtHand<'e> {
+    pub(crate) fn committed(from: Option<Committed<'e>>) -> TypesAtHand<'e> {
         TypesAtHand { known: OnceCell::new(), again: OnceCell::new(), from }
     }
 
@@ -50,10 +50,7 @@ impl<'e> TypesAtHand<'e> {
     }
 
     fn read(&self) -> Result<Arc<Definitions>> {
-        match self.from {
-            Some((shared, relations)) => shared.definitions(relations),
-            None => Ok(Arc::default()),
-        }
+        self.from.map_or(Ok(Arc::default()), |from| from.definitions())
     }
 
     fn kept<'s>(&self, cell: &'s OnceCell<Arc<Definitions>>) -> Result<&'s Arc<Definitions>> {
@@ -78,7 +75,7 @@ impl<'e> TypesAtHand<'e> {
     /// Values that the running transaction has added to a type that was there are not for it.
     fn check_usable(&self, name: &str, ty: &UserTypeDef, since: Xid) -> Result<()> {
         let is_own = |relations: &'static Relations| relations.storage().transactions.is_mine(since);
-        if since == Xid(0) || !self.from.is_some_and(|(_, relations)| is_own(relations)) {
+        if since == Xid(0) || !self.from.is_some_and(|from| is_own(from.relations)) {
             return Ok(());
         }
         let message = format!("unsafe use of new value \"{name}\" of enum type {}", user::mark(ty.oid));

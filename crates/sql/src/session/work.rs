@@ -14,7 +14,7 @@
 //! 4. Without an engine there is no storage: tests and tools plan and execute what needs none.
 
 use super::{Environment, List, Session};
-use crate::catalog::store::Definitions;
+use crate::catalog::store::{Committed, Definitions};
 use crate::exec::access::Tables;
 use crate::plan::{Plan, flags};
 use allocator_api2::alloc::Allocator;
@@ -247,19 +247,26 @@ impl<A: Allocator + Copy> Session<A> {
         self.work.shares_plans() && lent.is_none_or(|lent| lent.version.is_some() && lent.version == settled())
     }
 
+    /// The definitions of its database that are committed when somebody asks.
+    pub(crate) fn committed<'e>(&self, env: &Environment<'e>) -> Option<Committed<'e>> {
+        let (shared, relations) = env.database.shared.as_ref().zip(env.relations())?;
+        Some(Committed { shared, relations, database: self.database })
+    }
+
     /// The definitions that count now: what others have committed, and what the own transaction has changed.
     pub(crate) fn definitions(&self, env: &Environment<'_>, work: &Work<A>) -> Result<Arc<Definitions>> {
         let (Some(relations), Some(shared)) = (env.relations(), &env.database.shared) else {
             return Ok(Arc::default());
         };
         let definitions = match work.defines {
-            false => shared.definitions(relations)?,
+            false => shared.definitions(relations, self.database)?,
             true => {
                 let transactions = transactions(relations);
                 let taken = transactions.snapshot();
                 let own = transactions.current_xid().unwrap_or(Xid(0));
                 let snapshot = taken.at_command(own, work.command);
-                let read = Definitions::read(relations, &Reader { snapshot: &snapshot, pairs: work.pairs.pairs() });
+                let reader = Reader { snapshot: &snapshot, pairs: work.pairs.pairs() };
+                let read = Definitions::read(relations, &reader, self.database);
                 transactions.release(taken);
                 Arc::new(read?)
             }

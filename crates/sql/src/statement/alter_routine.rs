@@ -30,7 +30,7 @@ impl<A: Allocator + Copy> Session<A> {
         kind: RoutineKind,
         name: &RoutineName<'_>,
     ) -> Result<std::result::Result<Arc<RoutineDef>, Error>> {
-        let (schema, last) = split(name.path)?;
+        let (schema, last) = split(name.path, self.database_name())?;
         {
             let catalog = self.catalog(env)?;
             if let Some(oid) = schema.and_then(|schema| catalog.schema(schema)) {
@@ -114,7 +114,7 @@ impl<A: Allocator + Copy> Session<A> {
             if !if_exists {
                 return Err(missing);
             }
-            let (_, last) = split(name.path)?;
+            let (_, last) = split(name.path, self.database_name())?;
             let shown = match name.types {
                 Some(_) => missing.message().to_owned(),
                 None => format!("{} {last}() does not exist", kind.word()),

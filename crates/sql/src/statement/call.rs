@@ -275,7 +275,7 @@ impl<A: Allocator + Copy> Session<A> {
         (variables, types): Known<'_>,
         new_parameters: bool,
     ) -> Result<Meant> {
-        let (schema, name) = split(call.path)?;
+        let (schema, name) = split(call.path, self.database_name())?;
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog(env)?;

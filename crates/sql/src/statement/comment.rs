@@ -6,9 +6,9 @@
 use super::define::{Change, missing, shown};
 use super::owner::{Needs, not_owner};
 use crate::catalog::codec::{ObjectClass, comment_image};
+use crate::catalog::database::no_database;
 use crate::catalog::definition::{Comment, RelationKind, TableDef};
-use crate::catalog::system::cluster;
-use crate::catalog::{schema, split};
+use crate::catalog::split;
 use crate::parser::ast::{CommentOn, ObjectKind, Path};
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::Oid;
@@ -85,19 +85,18 @@ impl<A: Allocator + Copy> Session<A> {
                 self.define(env, &[Change { class: ObjectClass::Comment, oid, image }])?;
             }
             CommentOn::Database(name) => {
-                if name.text != cluster::DATABASE_NAME {
-                    let message = format!("database \"{}\" does not exist", name.text);
+                self.lock_databases(env)?;
+                let found = self.definitions(env, &self.work)?.database_named(name.text).cloned();
+                let Some(database) = found else {
                     // Not an error, so that the dump of a database loads into one of another name.
-                    let warning = Error::statement(sqlstate::INVALID_CATALOG_NAME, message);
-                    out.notice(MessageLevel::Warning, &warning);
+                    out.notice(MessageLevel::Warning, &no_database(name.text));
                     return Ok(Some(Tag::Words("COMMENT")));
-                }
-                if !self.owns(env, schema::BOOTSTRAP_ROLE)? {
+                };
+                if !self.owns(env, database.owner)? {
                     return Err(not_owner("database", name.text));
                 }
-                self.lock_name(env, Oid::NONE, "")?;
                 let image = text.map(|text| comment_image(CLASSES.1, text));
-                self.define(env, &[Change { class: ObjectClass::Comment, oid: schema::DATABASE, image }])?;
+                self.define(env, &[Change { class: ObjectClass::DatabaseComment, oid: database.oid, image }])?;
             }
         }
         Ok(Some(Tag::Words("COMMENT")))
@@ -122,7 +121,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     fn comment_on_index(&mut self, env: &Environment<'_>, path: Path<'_>, text: Option<&str>) -> Result<()> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.database_name())?;
         let found = {
             let catalog = self.catalog(env)?;
             let schemas = match schema {

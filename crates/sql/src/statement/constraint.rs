@@ -387,7 +387,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
             set_columns.push(found);
         }
-        let (schema, table_name) = crate::catalog::split(path)?;
+        let (schema, table_name) = crate::catalog::split(path, self.database_name())?;
         let schema = schema.map(|schema| self.catalog(env).map(|catalog| catalog.schema(schema))).transpose()?;
         let is_self = table_name == draft.table.name && schema.is_none_or(|schema| schema == Some(draft.table.schema));
         let other = match is_self {
@@ -475,7 +475,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// The constraints of that name, in the first schema of the path that has one.
     fn deferrable_named(&self, env: &Environment<'_>, path: ast::Path<'_>, deferred: bool) -> Result<Vec<Oid>> {
         let catalog = self.catalog(env)?;
-        let (schema, name) = crate::catalog::split(path)?;
+        let (schema, name) = crate::catalog::split(path, self.database_name())?;
         let schemas = match schema {
             Some(schema) => match catalog.schema(schema) {
                 Some(schema) => vec![schema],

@@ -14,6 +14,7 @@
 use super::owner::Needs;
 use crate::catalog::codec::{self, ObjectClass};
 use crate::catalog::definition::{ColumnDef, RelationKind, Rows, TableDef};
+use crate::catalog::part::{self, Part};
 use crate::catalog::privilege;
 use crate::catalog::schema;
 use crate::catalog::store::{self, CATALOG_OID};
@@ -26,7 +27,9 @@ use allocator_api2::alloc::Allocator;
 use base::settings::quoted_identifier;
 use base::{Error, Result, Xid, sqlstate};
 use std::sync::Arc;
-use storage::heap::{Isolation, Outcome, Reader, Writer};
+use storage::Snapshot;
+use storage::heap::{CommandPairs, Heap, Isolation, Outcome, Reader, Writer};
+use storage::page::Tid;
 use storage::relation::Relations;
 use storage::txn::lock::LockClass;
 use storage::txn::{LockKey, LockMode};
@@ -63,19 +66,65 @@ pub(super) fn definition_key(table: Oid) -> LockKey {
     LockKey::object(CATALOG_OID.0, table.0)
 }
 
-/// The lock of a relation's name.
-fn name_key(schema: Oid, name: &str) -> LockKey {
+/// The lock of a name in a database: a relation's, in a schema.
+fn name_key(database: Oid, schema: Oid, name: &str) -> LockKey {
     const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x100_0000_01b3);
-    let hash = name.bytes().fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1));
+    let bytes = database.0.to_le_bytes().into_iter().chain(name.bytes());
+    let hash = bytes.fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1));
     // Two names that share a lock only wait for one another. Numbers of objects are 32 bits wide.
     LockKey { class: LockClass::Object, first: schema.0, second: hash | 1 << 63 }
 }
 
-/// Writes objects anew, as one command.
+/// Writes objects of a database anew, as one command.
 pub(super) fn write<A: Allocator + Copy>(
     relations: &'static Relations,
     work: &mut Work<A>,
+    database: Oid,
     changes: &[Change],
+) -> Result<()> {
+    as_command(relations, work, |heap, snapshot, work| {
+        for change in changes {
+            let reader = Reader { snapshot, pairs: work.pairs.pairs() };
+            let places = store::places(relations, &reader, database, change.class, change.oid)?;
+            delete(heap, snapshot, work, &places)?;
+            if let Some(image) = &change.image {
+                let insert = |row: &[u8]| heap.insert(snapshot.command, row).map(drop);
+                part::rows_of(change.class, database, change.oid, image, insert)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Deletes all rows that are wanted, as one command.
+pub(super) fn delete_where<A: Allocator + Copy>(
+    relations: &'static Relations,
+    work: &mut Work<A>,
+    wanted: impl Fn(&Part<'_>) -> bool,
+) -> Result<()> {
+    as_command(relations, work, |heap, snapshot, work| {
+        let reader = Reader { snapshot, pairs: work.pairs.pairs() };
+        let places = store::places_where(relations, &reader, wanted)?;
+        delete(heap, snapshot, work, &places)
+    })
+}
+
+fn delete<A: Allocator + Copy>(heap: &Heap, snapshot: &Snapshot, work: &mut Work<A>, places: &[Tid]) -> Result<()> {
+    for tid in places {
+        let mut writer =
+            Writer { snapshot, isolation: Isolation::ReadCommitted, pairs: &mut work.pairs, deadline: None };
+        if !matches!(heap.delete(&mut writer, *tid)?, Outcome::Done { .. }) {
+            return Err(store::concurrently());
+        }
+    }
+    Ok(())
+}
+
+/// Changes rows of the catalog's heap with a snapshot of now, as one command.
+fn as_command<A: Allocator + Copy>(
+    relations: &'static Relations,
+    work: &mut Work<A>,
+    change: impl FnOnce(&Heap, &Snapshot, &mut Work<A>) -> Result<()>,
 ) -> Result<()> {
     let transactions = relations.storage().transactions;
     work.begun = true;
@@ -83,38 +132,24 @@ pub(super) fn write<A: Allocator + Copy>(
     let own = transactions.current_xid().unwrap_or(Xid(0));
     let taken = transactions.snapshot();
     let snapshot = taken.at_command(own, work.command);
-    let heap = store::heap(relations);
-    let written = (|| {
-        for change in changes {
-            let reader = Reader { snapshot: &snapshot, pairs: storage::heap::CommandPairs::pairs(&work.pairs) };
-            for tid in store::places(relations, &reader, change.class, change.oid)? {
-                let mut writer = Writer {
-                    snapshot: &snapshot,
-                    isolation: Isolation::ReadCommitted,
-                    pairs: &mut work.pairs,
-                    deadline: None,
-                };
-                if !matches!(heap.delete(&mut writer, tid)?, Outcome::Done { .. }) {
-                    return Err(store::concurrently());
-                }
-            }
-            if let Some(image) = &change.image {
-                codec::rows_of(change.class, change.oid, image, |row| heap.insert(snapshot.command, row).map(drop))?;
-            }
-        }
-        Ok(())
-    })();
+    let changed = change(&store::heap(relations), &snapshot, work);
     transactions.release(taken);
     work.command += 1;
     work.defines = true;
-    written
+    changed
 }
 
 impl<A: Allocator + Copy> Session<A> {
     /// Writes definitions.
     pub(crate) fn define(&mut self, env: &Environment<'_>, changes: &[Change]) -> Result<()> {
         let relations = env.stored()?;
-        write(relations, &mut self.work, changes)
+        write(relations, &mut self.work, self.database, changes)
+    }
+
+    /// Writes definitions of another database.
+    pub(super) fn define_in(&mut self, env: &Environment<'_>, database: Oid, changes: &[Change]) -> Result<()> {
+        let relations = env.stored()?;
+        write(relations, &mut self.work, database, changes)
     }
 
     /// Writes tables, each with a new version.
@@ -161,12 +196,23 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("{words} cannot run inside a transaction block");
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
+        if self.runs_body() {
+            let message = format!("{words} cannot be executed from a function");
+            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        }
         Ok(())
     }
 
     /// Locks the name that a relation is going to have.
     pub(crate) fn lock_name(&mut self, env: &Environment<'_>, schema: Oid, name: &str) -> Result<()> {
-        self.lock_key(env, name_key(schema, name), LockMode::AccessExclusive, true).map(drop)
+        self.lock_key(env, name_key(self.database, schema, name), LockMode::AccessExclusive, true).map(drop)
+    }
+
+    /// Locks the list of databases: who changes it follows whoever else does.
+    pub(crate) fn lock_databases(&mut self, env: &Environment<'_>) -> Result<()> {
+        /// `pg_database`
+        const DATABASES: Oid = Oid(1262);
+        self.lock_key(env, definition_key(DATABASES), LockMode::AccessExclusive, true).map(drop)
     }
 
     /// Locks the definition of a table that is locked, and answers it as it is now; none if the table is gone.
@@ -195,7 +241,7 @@ impl<A: Allocator + Copy> Session<A> {
         changes: bool,
         needs: Needs,
     ) -> Result<Option<Arc<TableDef>>> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.database_name())?;
         loop {
             let Some(found) = self.catalog(env)?.find(schema, name)? else { return Ok(None) };
             self.check_needs(env, &found, needs)?;
@@ -242,7 +288,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The schema in which a relation of that path is to be made, and the relation's name.
     pub(crate) fn creation_place<'p>(&self, env: &Environment<'_>, path: Path<'p>) -> Result<(Oid, &'p str)> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.database_name())?;
         let catalog = self.catalog(env)?;
         let oid = match schema {
             Some(schema) => catalog.schema(schema).ok_or_else(|| {

@@ -128,7 +128,7 @@ impl<A: Allocator + Copy> Session<A> {
             let found = match self.user_type_named(env, path)? {
                 Some(found) => found,
                 None if if_exists => {
-                    let (schema, name) = split(path)?;
+                    let (schema, name) = split(path, self.database_name())?;
                     let gone =
                         schema.filter(|schema| self.catalog(env).is_ok_and(|known| known.schema(schema).is_none()));
                     let message = match gone {

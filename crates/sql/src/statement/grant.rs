@@ -1,4 +1,4 @@
-//! `GRANT` and `REVOKE` of privileges: on tables, columns, sequences, schemas, procedures, types, languages, the database.
+//! `GRANT` and `REVOKE` of privileges: on tables, columns, sequences, schemas, procedures, types, languages, databases.
 //!
 //! ```text
 //!  objects by name ──> lock each one's definition ──> in whose name, and what he may grant ──> the list changes ──> written anew
@@ -19,9 +19,7 @@ use crate::catalog::definition::RelationKind;
 use crate::catalog::grant::Ledger;
 use crate::catalog::language::Language;
 use crate::catalog::privilege::{self, AclItem, Guard, ObjectAcl, PRIVILEGES, PUBLIC, Rights, Securable};
-use crate::catalog::schema::DATABASE;
 use crate::catalog::store::CATALOG_OID;
-use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::parser::ast::RoutineKind;
 use crate::parser::ast::{Name, Path};
 use crate::parser::privilege::{Grant, GrantObjects};
@@ -125,7 +123,7 @@ impl<A: Allocator + Copy> Session<A> {
     fn grant_objects(&self, env: &Environment<'_>, objects: &GrantObjects<'_>) -> Result<Vec<Object>> {
         let catalog = self.catalog(env)?;
         let relation = |path: Path<'_>| -> Result<Object> {
-            let (schema, name) = crate::catalog::split(path)?;
+            let (schema, name) = crate::catalog::split(path, self.database_name())?;
             let Some(found) = catalog.find(schema, name)? else {
                 let schemas = match schema {
                     Some(schema) => catalog.schema(schema).into_iter().collect(),
@@ -184,15 +182,9 @@ impl<A: Allocator + Copy> Session<A> {
                 names.iter().map(object).collect()
             }
             GrantObjects::Databases(names) => {
-                let object = |name: &Name<'_>| match name.text {
-                    DATABASE_NAME => {
-                        let guard = definitions.database_guard();
-                        Ok(Object { guard, name: DATABASE_NAME.to_owned(), word: "database" })
-                    }
-                    other => {
-                        let message = format!("database \"{other}\" does not exist");
-                        Err(Error::statement(sqlstate::INVALID_CATALOG_NAME, message))
-                    }
+                let object = |name: &Name<'_>| {
+                    let guard = Guard::database(definitions.must_find_database(name.text)?);
+                    Ok(Object { guard, name: name.text.to_owned(), word: "database" })
                 };
                 names.iter().map(object).collect()
             }
@@ -208,7 +200,7 @@ impl<A: Allocator + Copy> Session<A> {
             GrantObjects::Types(paths, domains) => {
                 let mut found = Vec::with_capacity(paths.len());
                 for path in *paths {
-                    let (schema, name) = crate::catalog::split(path)?;
+                    let (schema, name) = crate::catalog::split(path, self.database_name())?;
                     let Some(oid) = catalog.find_type(schema, name)? else {
                         return Err(match catalog.find(schema, name)? {
                             Some(_) => Error::unsupported("privileges on the type of a table's rows are not supported"),
@@ -333,7 +325,7 @@ impl<A: Allocator + Copy> Session<A> {
             Securable::Relation | Securable::Sequence => self.catalog(env)?.table_by_oid(guard.oid)?.is_some(),
             Securable::Routine => definitions.routine(guard.oid).is_some(),
             Securable::Schema => self.catalog(env)?.schema_name(guard.oid).is_some(),
-            Securable::Database => guard.oid == DATABASE,
+            Securable::Database => definitions.database(guard.oid).is_some(),
             Securable::Type => !user::is_user(guard.oid) || definitions.user_type(guard.oid).is_some(),
             Securable::Language => true,
             Securable::Column => false,
@@ -342,7 +334,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(gone(object));
         }
         let image = Some(acl_image(&acl));
-        self.define(env, &[Change { class: ObjectClass::Privileges, oid: guard.oid, image }])
+        self.define(env, &[Change { class: ObjectClass::privileges_of(guard.kind), oid: guard.oid, image }])
     }
 }
 

@@ -180,7 +180,8 @@ impl<A: Allocator + Copy> Session<A> {
         }
         for (at, item) in create.columns.iter().enumerate() {
             if let Some(class) = item.class {
-                index.columns[at].pattern = check_class(class, index.column_type(&table, at).oid)?;
+                index.columns[at].pattern =
+                    check_class(class, index.column_type(&table, at).oid, self.database_name())?;
             }
         }
         index.nulls_distinct = !create.nulls_equal;
@@ -398,7 +399,7 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<()> {
         for path in paths {
-            let (schema, name) = split(path)?;
+            let (schema, name) = split(path, self.database_name())?;
             let found = {
                 let catalog = self.catalog(env)?;
                 let schemas = match schema {
@@ -581,8 +582,8 @@ const CLASSES: [(&str, &[Oid]); 25] = [
 ];
 
 /// Is the class one for patterns? Errors: `42704` if there is none, `42804` if it does not take the type.
-fn check_class(path: Path<'_>, ty: Oid) -> Result<bool> {
-    let (_, name) = split(path)?;
+fn check_class(path: Path<'_>, ty: Oid, database: &str) -> Result<bool> {
+    let (_, name) = split(path, database)?;
     let name = if name == "varchar_ops" { "text_ops" } else { name };
     let Some((class, types)) = CLASSES.iter().find(|known| known.0 == name) else {
         let message = format!("operator class \"{}\" does not exist for access method \"btree\"", shown(path));

@@ -106,7 +106,7 @@ impl<A: Allocator + Copy> Session<A> {
         let catalog = self.catalog(env)?;
         let mut oids = Vec::with_capacity(named.len());
         for LookedAfter { path, columns } in named {
-            let (schema, name) = crate::catalog::split(path)?;
+            let (schema, name) = crate::catalog::split(path, self.database_name())?;
             let found: Arc<TableDef> = catalog.find(schema, name)?.ok_or_else(|| missing(path))?;
             if matches!(found.rows, Rows::Stored(_)) && found.kind != RelationKind::Table {
                 let message =
@@ -162,7 +162,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let mode = LockMode::from_number(mode.into()).unwrap_or(LockMode::AccessExclusive);
         for path in paths {
-            let (schema, name) = crate::catalog::split(path)?;
+            let (schema, name) = crate::catalog::split(path, self.database_name())?;
             loop {
                 let found = self.catalog(env)?.find(schema, name)?.ok_or_else(|| missing(path))?;
                 if !matches!(found.rows, Rows::Stored(_)) {

@@ -19,6 +19,7 @@
 //! | `grant`, `default_privileges` | `GRANT` and `REVOKE` of privileges, on what is there and on what is going to be made |
 //! | `stored_setting` | `ALTER ROLE … SET`, `ALTER DATABASE … SET` |
 //! | `owner` | `OWNER TO`, `REASSIGN OWNED` |
+//! | `database` | `CREATE`, `ALTER`, `DROP DATABASE` |
 //! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | `routine`, `alter_routine`, `call` | `CREATE FUNCTION`, `CREATE PROCEDURE`, their `ALTER` and `DROP`, `DO`; `CALL` |
 //! | `user_type`, `drop_type` | `CREATE`, `ALTER`, `DROP TYPE` |
@@ -40,6 +41,7 @@ mod comment;
 pub mod constraint;
 pub mod copy;
 mod create_as;
+mod database;
 mod default_privileges;
 pub mod define;
 mod drop_type;
@@ -156,6 +158,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Analyze { verbose, tables } => self.analyze(env, *verbose, tables, out),
             Utility::Checkpoint => self.checkpoint(env),
             Utility::Lock { paths, mode, nowait } => self.lock_statement(env, paths, *mode, *nowait),
+            Utility::Database(statement) => self.database_statement(env, statement, out),
             Utility::StoredSetting(statement) => self.store_setting(env, statement),
             Utility::AlterDefaults(alter) => self.alter_defaults(env, alter),
             Utility::Role(statement) => self.role_statement(env, statement, out),

@@ -6,16 +6,16 @@
 
 use super::constraint::Draft;
 use super::define::Change;
+use crate::catalog::Catalog;
 use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image};
 use crate::catalog::default_acl::Made;
 use crate::catalog::definition::TableDef;
 use crate::catalog::grant::Ledger;
 use crate::catalog::language::Language;
-use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, change_owner};
+use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, Securable, change_owner};
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, BOOTSTRAP_ROLE, SchemaDef};
-use crate::catalog::store::Definitions;
-use crate::catalog::system::cluster::DATABASE_NAME;
+use crate::catalog::store::{Committed, Definitions};
 use crate::catalog::user_type::UserTypeDef;
 use crate::parser::ast::{Name, RoutineKind};
 use crate::parser::role::{OwnerStatement, RoleName};
@@ -54,7 +54,8 @@ pub(crate) enum Needs {
 pub(super) fn handed_over(definitions: &Definitions, oid: Oid, old: Oid, new: Oid) -> Option<Change> {
     let mut acl = ObjectAcl::clone(definitions.acl(oid)?);
     acl.each(|items| change_owner(items, old, new));
-    Some(Change { class: ObjectClass::Privileges, oid, image: Some(acl_image(&acl)) })
+    let kind = if definitions.database(oid).is_some() { Securable::Database } else { Securable::Relation };
+    Some(Change { class: ObjectClass::privileges_of(kind), oid, image: Some(acl_image(&acl)) })
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -180,7 +181,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// May the current user make a schema for that owner? Errors: `42501`.
     pub(super) fn check_makes_schema(&self, definitions: &Definitions, owner: Oid) -> Result<()> {
         if definitions.rights(self.role(), definitions.database_guard(), privilege::CREATE) == 0 {
-            return Err(denied("database", DATABASE_NAME));
+            return Err(denied("database", definitions.own_name()));
         }
         if !definitions.is_member_of(self.role(), owner) {
             let message = format!("must be member of role \"{}\"", definitions.role_name(owner));
@@ -258,7 +259,7 @@ impl<A: Allocator + Copy> Session<A> {
             self.check_hands_over(env, new, None)?;
             let database = definitions.database_guard();
             if definitions.rights(self.role(), database, privilege::CREATE) == 0 {
-                return Err(denied("database", DATABASE_NAME));
+                return Err(denied("database", definitions.own_name()));
             }
             let given = SchemaDef { name: schema.text.to_owned(), owner: new };
             let mut changes = vec![Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&given)) }];
@@ -357,7 +358,7 @@ impl<A: Allocator + Copy> Session<A> {
             .chain(definitions.user_types().map(|ty| definitions.type_guard(ty.oid)))
             .chain(table::TABLE.iter().map(|row| definitions.type_guard(row.oid)))
             .chain(Language::ALL.map(|language| definitions.language_guard(language)))
-            .chain([definitions.database_guard()]);
+            .chain(definitions.databases().map(|database| Guard::database(database)));
         let mut seen = std::collections::BTreeSet::new();
         let guards = guards.filter(|guard| seen.insert(guard.oid));
         let mut changes = Vec::new();
@@ -379,7 +380,8 @@ impl<A: Allocator + Copy> Session<A> {
             if let Some(error) = failed {
                 return Err(error);
             }
-            changes.push(Change { class: ObjectClass::Privileges, oid: guard.oid, image: Some(acl_image(&acl)) });
+            let class = ObjectClass::privileges_of(guard.kind);
+            changes.push(Change { class, oid: guard.oid, image: Some(acl_image(&acl)) });
         }
         self.define(env, &changes)
     }
@@ -450,6 +452,13 @@ impl<A: Allocator + Copy> Session<A> {
         for routine in definitions.routines().filter(|routine| from.contains(&routine.owner)) {
             self.give_routine(env, routine, to)?;
         }
+        if definitions.databases().any(|database| from.contains(&database.owner)) {
+            self.lock_databases(env)?;
+            let definitions = self.definitions(env, &self.work)?;
+            for database in definitions.databases().filter(|database| from.contains(&database.owner)) {
+                self.hand_over_database(env, &definitions, database, to)?;
+            }
+        }
         for ty in definitions.user_types().filter(|ty| from.contains(&ty.owner)) {
             let given = UserTypeDef { owner: to, version: self.new_version(env)?, ..UserTypeDef::clone(ty) };
             self.define(env, &[Change::user_type(&given)])?;
@@ -458,69 +467,85 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 
-    /// What depends on a role, as `DROP ROLE` tells it: in the order of the objects' numbers.
+    /// What depends on a role, as `DROP ROLE` tells it: in the order of the objects' numbers, and how much in other databases.
     pub(super) fn depends_on(&self, env: &Environment<'_>, role: Oid) -> Result<Vec<String>> {
-        let catalog = self.catalog(env)?;
-        let definitions = &catalog.definitions;
-        let mut found: Vec<(Oid, u16, String)> = Vec::new();
-        let mut note = |oid: Oid, owner: Oid, what: &str| {
-            if owner == role {
-                found.push((oid, 0, format!("owner of {what}")));
-            } else if let Some(acl) = definitions.acl(oid) {
-                let items = acl.items.iter().flatten();
-                if items.clone().any(|item| item.grantee == role || item.grantor == role) {
-                    found.push((oid, 0, format!("privileges for {what}")));
-                }
-            }
-        };
-        for table in definitions.tables() {
-            note(table.oid, table.owner, &format!("{} {}", table.word(), catalog.shown_name(table)));
-        }
-        for (oid, name) in catalog.schemas() {
-            note(oid, definitions.schema_owner(oid), &format!("schema {name}"));
-        }
-        for routine in definitions.routines() {
-            note(routine.oid, routine.owner, &format!("function {}", routine.shown()));
-        }
-        for ty in definitions.user_types() {
-            note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
-        }
-        for row in table::TABLE.iter().filter(|row| !row.is_array()) {
-            note(row.oid, BOOTSTRAP_ROLE, &format!("type {}", row.sql_name));
-        }
-        for language in Language::ALL {
-            note(language.oid(), BOOTSTRAP_ROLE, &format!("language {}", language.name()));
-        }
-        let database = definitions.database_guard();
-        note(database.oid, database.owner, &format!("database {}", DATABASE_NAME));
-        for table in definitions.tables() {
-            for (column, items) in definitions.acl(table.oid).map_or(&[][..], |acl| &acl.columns) {
-                let is_named = items.iter().any(|item| item.grantee == role || item.grantor == role);
-                if let Some(def) = table.columns.get(usize::from(*column)).filter(|_| is_named && table.owner != role) {
-                    let what =
-                        format!("privileges for column {} of {} {}", def.name, table.word(), catalog.shown_name(table));
-                    found.push((table.oid, column + 1, what));
-                }
+        let mut found = dependents(&self.catalog(env)?, role, true);
+        for database in self.definitions(env, &self.work)?.databases().filter(|other| other.oid != self.database) {
+            let Some(committed) = self.committed(env) else { continue };
+            let definitions = Committed { database: database.oid, ..committed }.definitions()?;
+            let count = dependents(&Catalog::new(&env.database.catalogs, definitions, "", ""), role, false).len();
+            match count {
+                0 => {}
+                1 => found.push(format!("1 object in database {}", database.name)),
+                many => found.push(format!("{many} objects in database {}", database.name)),
             }
         }
-        for (oid, known) in definitions.default_acls().filter(|(_, known)| known.mentions(role)) {
-            let what = match known.made {
-                Made::Relations => "relations",
-                Made::Sequences => "sequences",
-                Made::Routines => "functions",
-                Made::Schemas => "schemas",
-                Made::Types => "types",
-            };
-            let whose = definitions.role_name(known.role);
-            let place = match catalog.schema_name(known.schema) {
-                Some(schema) => format!(" in schema {schema}"),
-                None => String::new(),
-            };
-            let is = if known.role == role { "owner of" } else { "privileges for" };
-            let text = format!("{is} default privileges on new {what} belonging to role {whose}{place}");
-            found.push((oid, 0, text));
-        }
-        found.sort();
-        Ok(found.into_iter().map(|(.., text)| text).collect())
+        Ok(found)
     }
+}
+
+/// What depends on a role in a database, in the order of the objects' numbers; with what databases share, if that is asked for.
+fn dependents(catalog: &Catalog<'_>, role: Oid, shared: bool) -> Vec<String> {
+    let definitions = &catalog.definitions;
+    let mut found: Vec<(Oid, u16, String)> = Vec::new();
+    let mut note = |oid: Oid, owner: Oid, what: &str| {
+        if owner == role {
+            found.push((oid, 0, format!("owner of {what}")));
+        } else if let Some(acl) = definitions.acl(oid) {
+            let items = acl.items.iter().flatten();
+            if items.clone().any(|item| item.grantee == role || item.grantor == role) {
+                found.push((oid, 0, format!("privileges for {what}")));
+            }
+        }
+    };
+    for table in definitions.tables() {
+        note(table.oid, table.owner, &format!("{} {}", table.word(), catalog.shown_name(table)));
+    }
+    for (oid, name) in catalog.schemas() {
+        note(oid, definitions.schema_owner(oid), &format!("schema {name}"));
+    }
+    for routine in definitions.routines() {
+        note(routine.oid, routine.owner, &format!("function {}", routine.shown()));
+    }
+    for ty in definitions.user_types() {
+        note(ty.oid, ty.owner, &format!("type {}", catalog.shown_type(ty.oid)));
+    }
+    for row in table::TABLE.iter().filter(|row| !row.is_array()) {
+        note(row.oid, BOOTSTRAP_ROLE, &format!("type {}", row.sql_name));
+    }
+    for language in Language::ALL {
+        note(language.oid(), BOOTSTRAP_ROLE, &format!("language {}", language.name()));
+    }
+    for database in definitions.databases().filter(|_| shared) {
+        note(database.oid, database.owner, &format!("database {}", database.name));
+    }
+    for table in definitions.tables() {
+        for (column, items) in definitions.acl(table.oid).map_or(&[][..], |acl| &acl.columns) {
+            let is_named = items.iter().any(|item| item.grantee == role || item.grantor == role);
+            if let Some(def) = table.columns.get(usize::from(*column)).filter(|_| is_named && table.owner != role) {
+                let what =
+                    format!("privileges for column {} of {} {}", def.name, table.word(), catalog.shown_name(table));
+                found.push((table.oid, column + 1, what));
+            }
+        }
+    }
+    for (oid, known) in definitions.default_acls().filter(|(_, known)| known.mentions(role)) {
+        let what = match known.made {
+            Made::Relations => "relations",
+            Made::Sequences => "sequences",
+            Made::Routines => "functions",
+            Made::Schemas => "schemas",
+            Made::Types => "types",
+        };
+        let whose = definitions.role_name(known.role);
+        let place = match catalog.schema_name(known.schema) {
+            Some(schema) => format!(" in schema {schema}"),
+            None => String::new(),
+        };
+        let is = if known.role == role { "owner of" } else { "privileges for" };
+        let text = format!("{is} default privileges on new {what} belonging to role {whose}{place}");
+        found.push((oid, 0, text));
+    }
+    found.sort();
+    found.into_iter().map(|(.., text)| text).collect()
 }

@@ -62,7 +62,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Option<Tag>> {
         const TAG: Option<Tag> = Some(Tag::Words("ALTER INDEX"));
         self.check_writes(env, "ALTER INDEX")?;
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.database_name())?;
         let found = {
             let catalog = self.catalog(env)?;
             let schemas = match schema {

@@ -11,7 +11,7 @@
 
 use super::define::{check_own, missing, shown};
 use super::index::row_shapes;
-use super::owner::Needs;
+use super::owner::{Needs, not_owner};
 use crate::catalog::definition::{IndexDef, RelationKind, Rows, TableDef};
 use crate::catalog::{schema, split};
 use crate::large::{self, Place};
@@ -206,7 +206,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.check_writes(env, "REINDEX")?;
         match kind {
             ReindexKind::Index => {
-                let (named, name) = split(path)?;
+                let (named, name) = split(path, self.database_name())?;
                 let found = {
                     let catalog = self.catalog(env)?;
                     let schemas = match named {
@@ -240,7 +240,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.check_alone(if is_schema { "REINDEX SCHEMA" } else { "REINDEX DATABASE" })?;
                 let wanted = match is_schema {
                     true => {
-                        let (_, name) = split(path)?;
+                        let (_, name) = split(path, self.database_name())?;
                         let Some(oid) = self.catalog(env)?.schema(name) else {
                             let message = format!("schema \"{name}\" does not exist");
                             return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
@@ -248,7 +248,16 @@ impl<A: Allocator + Copy> Session<A> {
                         self.must_own_schema(env, oid, name)?;
                         Some(oid)
                     }
-                    false => None,
+                    false => {
+                        let definitions = self.definitions(env, &self.work)?;
+                        if !matches!(*path, [name] if name.text == self.database_name()) {
+                            return Err(Error::unsupported("can only reindex the currently open database"));
+                        }
+                        if !self.owns(env, definitions.own_owner())? {
+                            return Err(not_owner("database", self.database_name()));
+                        }
+                        None
+                    }
                 };
                 let tables: Vec<Oid> = {
                     let own = env.session.map(schema::temporary);

@@ -579,7 +579,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut dropped: Vec<Arc<TableDef>> = Vec::with_capacity(paths.len());
         for path in paths {
             let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true, Needs::Removal)? else {
-                let (schema, name) = split(path)?;
+                let (schema, name) = split(path, self.database_name())?;
                 let unknown = schema.filter(|schema| self.catalog(env).is_ok_and(|all| all.schema(schema).is_none()));
                 let (code, message) = match unknown {
                     Some(schema) => (sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist")),

@@ -5,9 +5,7 @@ use super::owner::not_owner;
 use crate::catalog::codec::{ObjectClass, settings_image};
 use crate::catalog::role::RoleFlag;
 use crate::catalog::role_settings::{StoredSettings, put};
-use crate::catalog::schema::DATABASE;
 use crate::catalog::store::Definitions;
-use crate::catalog::system::cluster::DATABASE_NAME;
 use crate::parser::ast::{SettingChange, StoredSetting};
 use crate::session::settings::{is_custom, unknown_setting};
 use crate::session::{Environment, Session, Tag};
@@ -18,7 +16,7 @@ use base::{Error, Result, sqlstate};
 use storage::txn::{LockKey, LockMode};
 
 /// The object number by which changes of such settings are locked: PostgreSQL's `pg_db_role_setting`.
-const SETTINGS_OID: u32 = 2964;
+pub(super) const SETTINGS_OID: u32 = 2964;
 
 impl<A: Allocator + Copy> Session<A> {
     pub(super) fn store_setting(
@@ -35,11 +33,7 @@ impl<A: Allocator + Copy> Session<A> {
             None => Oid::NONE,
         };
         let database = match statement.database {
-            Some(name) if name.text == DATABASE_NAME => DATABASE,
-            Some(name) => {
-                let message = format!("database \"{}\" does not exist", name.text);
-                return Err(Error::statement(sqlstate::INVALID_CATALOG_NAME, message));
-            }
+            Some(name) => definitions.must_find_database(name.text)?.oid,
             None => Oid::NONE,
         };
         self.check_stores(env, &definitions, (database, role))?;
@@ -60,8 +54,10 @@ impl<A: Allocator + Copy> Session<A> {
         }
         match (role.is_none(), database.is_none()) {
             (true, true) => refuse("must be superuser to alter settings globally"),
-            (true, false) if self.owns(env, definitions.database_guard().owner)? => Ok(()),
-            (true, false) => Err(not_owner("database", DATABASE_NAME)),
+            (true, false) => match definitions.database(database) {
+                Some(known) if !self.owns(env, known.owner)? => Err(not_owner("database", &known.name)),
+                _ => Ok(()),
+            },
             (false, _) if definitions.is_superuser(role) => refuse("must be superuser to alter superusers"),
             (false, _) if role == self.role() || self.has_attribute(definitions, RoleFlag::CreateRole) => Ok(()),
             (false, _) => refuse("permission denied"),

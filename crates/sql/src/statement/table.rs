@@ -287,7 +287,7 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 continue;
             }
-            let (schema, name) = split(path)?;
+            let (schema, name) = split(path, self.database_name())?;
             self.refuse_index(env, schema, name)?;
             let missing_schema =
                 schema.filter(|schema| self.catalog(env).is_ok_and(|catalog| catalog.schema(schema).is_none()));

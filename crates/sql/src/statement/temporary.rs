@@ -19,7 +19,7 @@
 
 use super::define::{Change, definition_key, write};
 use crate::catalog::definition::{ConstraintKind, OnCommit, Persistence, Rows, TableDef};
-use crate::catalog::store::CatalogShared;
+use crate::catalog::store::{ALL_DATABASES, Committed};
 use crate::catalog::{privilege, schema, split};
 use crate::parser::ast::Path;
 use crate::session::work::Work;
@@ -30,7 +30,6 @@ use base::{Error, RelId, Result, SessionId, sqlstate};
 use kernel::session::Interrupt;
 use std::sync::Arc;
 use storage::Durability;
-use storage::relation::Relations;
 use storage::txn::lock::{LockScope, LockWait};
 use storage::txn::{LockKey, LockMode};
 
@@ -45,7 +44,7 @@ impl<A: Allocator + Copy> Session<A> {
         temporary: bool,
     ) -> Result<(Oid, &'p str, bool)> {
         let own = schema::temporary(own_session(env)?);
-        let (named, name) = split(path)?;
+        let (named, name) = split(path, self.database_name())?;
         let invalid = |message: &'static str| Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
         let is_own = match named {
             None => temporary || self.catalog(env)?.path.creates_temporary,
@@ -62,13 +61,13 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let definitions = self.definitions(env, &self.work)?;
         if definitions.rights(self.role(), definitions.database_guard(), privilege::TEMPORARY) == 0 {
-            let database = crate::catalog::system::cluster::DATABASE_NAME;
+            let database = self.database_name();
             let message = format!("permission denied to create temporary tables in database \"{database}\"");
             return Err(Error::statement(sqlstate::INSUFFICIENT_PRIVILEGE, message));
         }
         if !self.temporary {
             if let Some(shared) = &env.database.shared {
-                shared.set_temporary(own_session(env)?, true);
+                shared.set_temporary(own_session(env)?, Some(self.database));
             }
             self.temporary = true;
             self.drop_temporary(env)?;
@@ -169,38 +168,40 @@ pub(super) fn check_reference(from: Persistence, to: Persistence) -> Result<()> 
     Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message))
 }
 
-/// Drops what a session that is over has made temporarily. As that session, when its transaction is over.
-pub(crate) fn drop_of_session(database: &Database, session: SessionId) {
+/// Drops what a session that is over has made temporarily in its database. As that session, when its transaction is over.
+pub(crate) fn drop_of_session(database: &Database, home: Oid, session: SessionId) {
     // What it was told last is not for this.
     use Interrupt::{Cancel, IdleTimeout, StatementTimeout, Terminate};
     for interrupt in [Cancel, Terminate, StatementTimeout, IdleTimeout] {
         kernel::session::current().clear_interrupt(interrupt);
     }
     let own = schema::temporary(session);
-    if let Err(error) = drop_where(database, |table| table.schema == own) {
+    if let Err(error) = drop_where(database, home, |table| table.schema == own) {
         eprintln!("gearbox: temporary tables of a session that is over stay for a while: {error}");
     }
 }
 
-/// Drops what sessions of an earlier server have made temporarily. As a session of the background.
+/// Drops what sessions of an earlier server have made temporarily, in whichever database. As a session of the background.
 pub(crate) fn drop_left(database: &Database) {
     let Some(shared) = &database.shared else { return };
     // Who has a mark will look after his slot himself.
-    let is_left =
-        |table: &TableDef| schema::session_of(table.schema).is_some_and(|session| !shared.has_temporary(session));
-    if let Err(error) = drop_where(database, is_left) {
+    let is_left = |table: &TableDef| {
+        schema::session_of(table.schema).is_some_and(|session| shared.has_temporary(session).is_none())
+    };
+    if let Err(error) = drop_where(database, ALL_DATABASES, is_left) {
         eprintln!("gearbox: temporary tables of an earlier server stay for a while: {error}");
     }
 }
 
-fn drop_where(database: &Database, wanted: impl Fn(&TableDef) -> bool) -> Result<()> {
+fn drop_where(database: &Database, home: Oid, wanted: impl Fn(&TableDef) -> bool) -> Result<()> {
     let (Some(relations), Some(shared)) = (database.relations, &database.shared) else { return Ok(()) };
+    let committed = Committed { shared, relations, database: home };
     let found: Vec<Oid> =
-        shared.definitions(relations)?.tables().filter(|table| wanted(table)).map(|table| table.oid).collect();
+        committed.definitions()?.tables().filter(|table| wanted(table)).map(|table| table.oid).collect();
     if found.is_empty() {
         return Ok(());
     }
-    let done = drop_found(relations, shared, &found);
+    let done = drop_found(committed, &found);
     if done.is_err() {
         relations.abort();
     }
@@ -208,21 +209,20 @@ fn drop_where(database: &Database, wanted: impl Fn(&TableDef) -> bool) -> Result
 }
 
 /// Drops relations in a transaction of their own. Nothing else depends on them: what depends on something temporary is temporary.
-fn drop_found(relations: &'static Relations, shared: &CatalogShared, found: &[Oid]) -> Result<()> {
+fn drop_found(committed: Committed<'_>, found: &[Oid]) -> Result<()> {
+    let Committed { relations, shared, .. } = committed;
     let transactions = relations.storage().transactions;
     for oid in found {
         for key in [LockKey::relation(oid.0), definition_key(*oid)] {
             transactions.lock(key, LockMode::AccessExclusive, LockScope::Transaction, LockWait::Forever)?;
         }
     }
-    let definitions = shared.definitions(relations)?;
+    let definitions = committed.definitions()?;
     let mut work = Work::new(Global);
-    let mut changes = Vec::new();
     for table in found.iter().filter_map(|oid| definitions.table(*oid)) {
         storages_of(table).try_for_each(|rel| relations.drop_at_commit(rel))?;
-        changes.extend(Change::drop_table(table.oid));
+        write(relations, &mut work, definitions.home_of(table.oid), &Change::drop_table(table.oid))?;
     }
-    write(relations, &mut work, &changes)?;
     shared.begin();
     let committed = relations.commit(Durability::Waited);
     shared.end();
@@ -230,7 +230,7 @@ fn drop_found(relations: &'static Relations, shared: &CatalogShared, found: &[Oi
 }
 
 /// All storages of a relation.
-pub(super) fn storages_of(table: &TableDef) -> impl Iterator<Item = RelId> + '_ {
+pub(crate) fn storages_of(table: &TableDef) -> impl Iterator<Item = RelId> + '_ {
     let rows = match table.rows {
         Rows::Stored(rows) => Some(rows),
         Rows::Made(_) | Rows::None => None,

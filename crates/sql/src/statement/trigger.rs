@@ -183,7 +183,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// The function that a trigger calls.
     fn trigger_function(&mut self, env: &Environment<'_>, path: Path<'_>) -> Result<Oid> {
-        let (schema, name) = crate::catalog::split(path)?;
+        let (schema, name) = crate::catalog::split(path, self.database_name())?;
         let shown: Vec<&str> = path.iter().map(|name| name.text).collect();
         let routine = {
             let catalog = self.catalog(env)?;

@@ -84,7 +84,7 @@ impl<A: Allocator + Copy> Session<A> {
     ///
     /// Errors: `42501` for one of the system's, `42809` for the type of a relation's rows.
     pub(super) fn user_type_named(&self, env: &Environment<'_>, path: Path<'_>) -> Result<Option<Arc<UserTypeDef>>> {
-        let (schema, name) = split(path)?;
+        let (schema, name) = split(path, self.database_name())?;
         let catalog = self.catalog(env)?;
         let Some(oid) = catalog.find_type(schema, name)? else {
             if let Some(relation) = catalog.find(schema, name)? {

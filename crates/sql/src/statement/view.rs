@@ -41,7 +41,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Option<Tag>> {
         const TAG: Option<Tag> = Some(Tag::Words("CREATE VIEW"));
         self.check_writes(env, "CREATE VIEW")?;
-        let (_, name) = split(create.path)?;
+        let (_, name) = split(create.path, self.database_name())?;
         let range = (create.range.0 as usize, create.range.1 as usize);
         let (whole, range) = match create.recursive {
             true => {
@@ -191,7 +191,7 @@ impl<A: Allocator + Copy> Session<A> {
         let mut dropped: Vec<Arc<TableDef>> = Vec::with_capacity(paths.len());
         for path in paths {
             let Some(found) = self.lock_table(env, path, LockMode::AccessExclusive, true, Needs::Removal)? else {
-                let (schema, name) = split(path)?;
+                let (schema, name) = split(path, self.database_name())?;
                 let unknown = schema.filter(|schema| self.catalog(env).is_ok_and(|all| all.schema(schema).is_none()));
                 let (code, message) = match unknown {
                     Some(schema) => (sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist")),

@@ -270,13 +270,6 @@ impl Relations {
         Ok(())
     }
 
-    /// The same for all relations.
-    pub fn reset_all_counts(&self) {
-        for file in self.files.relations() {
-            self.reset_counts(file.rel());
-        }
-    }
-
     /// Counts of a relation begin anew, but for what is known of its rows.
     pub fn reset_counts(&self, rel: RelId) {
         if let Some(row) = self.row_if_used(rel) {

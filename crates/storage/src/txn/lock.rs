@@ -128,8 +128,10 @@ pub enum LockClass {
     Object = 2,
     /// A row version: a place in the queue of those who want the row.
     Row = 3,
-    /// Whatever clients agree on.
+    /// A number that clients agree on.
     Advisory = 4,
+    /// Two numbers that clients agree on.
+    AdvisoryPair = 5,
 }
 
 impl LockClass {
@@ -139,7 +141,7 @@ impl LockClass {
             LockClass::Relation => "relation",
             LockClass::Object => "object",
             LockClass::Row => "tuple",
-            LockClass::Advisory => "advisory",
+            LockClass::Advisory | LockClass::AdvisoryPair => "advisory",
         }
     }
 
@@ -148,6 +150,7 @@ impl LockClass {
             1 => LockClass::Relation,
             2 => LockClass::Object,
             3 => LockClass::Row,
+            5 => LockClass::AdvisoryPair,
             _ => LockClass::Advisory,
         }
     }
@@ -157,7 +160,7 @@ impl LockClass {
             LockClass::Relation => Event::RelationLock,
             LockClass::Object => Event::ObjectLock,
             LockClass::Row => Event::TupleLock,
-            LockClass::Advisory => Event::AdvisoryLock,
+            LockClass::Advisory | LockClass::AdvisoryPair => Event::AdvisoryLock,
         }
     }
 }
@@ -167,7 +170,7 @@ impl LockClass {
 pub struct LockKey {
     /// What kind of thing.
     pub class: LockClass,
-    /// A relation, a catalog, or half of what clients agreed on.
+    /// A relation, a catalog, or the database whose clients agreed on something.
     pub first: u32,
     /// Which one of its kind.
     pub second: u64,
@@ -189,14 +192,14 @@ impl LockKey {
         LockKey { class: LockClass::Row, first: rel.0, second: (tid.block as u64) << 16 | tid.slot as u64 }
     }
 
-    /// One number that clients agreed on.
-    pub const fn advisory(key: u64) -> LockKey {
-        LockKey { class: LockClass::Advisory, first: 0, second: key }
+    /// One number that clients of a database agreed on.
+    pub const fn advisory(database: u32, key: u64) -> LockKey {
+        LockKey { class: LockClass::Advisory, first: database, second: key }
     }
 
-    /// Two numbers that clients agreed on: never the same lock as one number.
-    pub const fn advisory_pair(first: u32, second: u32) -> LockKey {
-        LockKey { class: LockClass::Advisory, first: 1, second: (first as u64) << 32 | second as u64 }
+    /// Two numbers that clients of a database agreed on: never the same lock as one number.
+    pub const fn advisory_pair(database: u32, (first, second): (u32, u32)) -> LockKey {
+        LockKey { class: LockClass::AdvisoryPair, first: database, second: (first as u64) << 32 | second as u64 }
     }
 
     pub(super) fn is_relation(self) -> bool {
@@ -815,7 +818,7 @@ impl Transactions {
     pub fn unlock_all_advisory(&self) {
         let me = session::current_id();
         self.locks.release_some(self, me, |key, holding| {
-            if key.class == LockClass::Advisory {
+            if matches!(key.class, LockClass::Advisory | LockClass::AdvisoryPair) {
                 holding.counts.iter().for_each(|count| count.store(0, Relaxed));
             }
         });
@@ -1047,8 +1050,9 @@ mod tests {
             LockKey::relation(5),
             LockKey::object(5, 0),
             LockKey::row(RelId(5), Tid::new(0, 0)),
-            LockKey::advisory(5),
-            LockKey::advisory_pair(0, 5),
+            LockKey::advisory(1, 5),
+            LockKey::advisory(2, 5),
+            LockKey::advisory_pair(1, (0, 5)),
         ];
         for (at, a) in keys.iter().enumerate() {
             assert_eq!(LockKey::from_words(a.words()), *a);

@@ -174,10 +174,10 @@ impl StorageService {
                 answer(transactions.lock(LockKey::relation(key(1)?), mode, LockScope::Transaction, how)?)
             }
             "advisory" => {
-                let key = LockKey::advisory(number(1)? as u64);
+                let key = LockKey::advisory(0, number(1)? as u64);
                 answer(transactions.lock(key, LockMode::Exclusive, LockScope::Session, LockWait::Forever)?)
             }
-            "unadvisory" => answer(transactions.unlock(LockKey::advisory(number(1)? as u64), LockMode::Exclusive)),
+            "unadvisory" => answer(transactions.unlock(LockKey::advisory(0, number(1)? as u64), LockMode::Exclusive)),
             "hold" => {
                 let snapshot = transactions.snapshot();
                 state(session)?.snapshot = Some(snapshot);

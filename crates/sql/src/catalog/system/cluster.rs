@@ -1,19 +1,18 @@
-//! The database, the roles, the settings.
+//! The databases, the roles, the settings.
 //!
-//! There is one database; it and the role that owns it are called `postgres`.
+//! The role that is there from the beginning, and the database of those who name none, are called `postgres`.
 
+use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowBuilder, RowSink, ViewContext};
 use crate::catalog::role::{RoleDef, RoleFlag};
-use crate::catalog::schema::{BOOTSTRAP_ROLE, DATABASE};
+use crate::catalog::schema::BOOTSTRAP_ROLE;
 use crate::types::datetime::{Interval, Zone};
 use crate::types::{Datum, Oid};
 use base::Result;
 use base::settings::{TABLE, check_readable};
 
-/// The name of the role that owns the database.
+/// The name of the role that is there from the beginning.
 pub const SUPERUSER: &str = "postgres";
-/// The name of the one database.
-pub const DATABASE_NAME: &str = "postgres";
 
 const UTF8: i64 = 6;
 const DEFAULT_TABLESPACE: Oid = Oid(1663);
@@ -21,24 +20,26 @@ const DEFAULT_TABLESPACE: Oid = Oid(1663);
 /// `pg_database`
 pub(super) fn databases(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
     let definitions = &context.catalog.definitions;
-    let acl = definitions.shown_acl(definitions.database_guard());
-    rows.row()
-        .oid(DATABASE)
-        .text(context.database)
-        .oid(BOOTSTRAP_ROLE)
-        .int(UTF8)
-        .char(b'c')
-        .bool(false)
-        .bool(true)
-        .int(-1)
-        .int(3)
-        .int(1)
-        .oid(DEFAULT_TABLESPACE)
-        .text("C")
-        .text("C.UTF-8")
-        .nulls(2)
-        .maybe_texts(acl.as_deref())
-        .end();
+    for database in definitions.databases() {
+        let acl = definitions.shown_acl(Guard::database(database));
+        rows.row()
+            .oid(database.oid)
+            .text(&database.name)
+            .oid(database.owner)
+            .int(UTF8)
+            .char(b'c')
+            .bool(database.is_template)
+            .bool(database.lets_in)
+            .int(database.connection_limit)
+            .int(3)
+            .int(1)
+            .oid(DEFAULT_TABLESPACE)
+            .text(&database.collate)
+            .text(&database.ctype)
+            .nulls(2)
+            .maybe_texts(acl.as_deref())
+            .end();
+    }
     Ok(())
 }
 

@@ -137,7 +137,7 @@ impl Bench {
     }
 
     pub(super) fn session(&self) -> Session<Global> {
-        Session::new(Global, "postgres", 1).unwrap()
+        Session::new(Global, "postgres", (crate::catalog::database::POSTGRES, "postgres"), 1).unwrap()
     }
 
     /// The answer to a text.

@@ -46,8 +46,10 @@ pub struct Settings {
     pub rest_ns: Nanos,
 }
 
-/// A table that is due.
+/// A table that is due, of whichever database.
 struct Due {
+    database: Oid,
+    database_name: String,
     oid: Oid,
     rows: RelId,
 }
@@ -73,7 +75,7 @@ impl Database {
         }
     }
 
-    /// One round over all tables. Answers how many were analyzed.
+    /// One round over all tables of all databases. Answers how many were analyzed.
     fn analyze_round(&self, env: &Environment<'_>, settings: &Settings) -> Result<u32> {
         let mut done = 0;
         for due in self.due(env, settings)? {
@@ -81,7 +83,8 @@ impl Database {
                 break;
             }
             session::forget_interrupts();
-            let mut session = Session::new(Global, SUPERUSER, kernel::engine::random_u64())?;
+            let database = (due.database, due.database_name.as_str());
+            let mut session = Session::new(Global, SUPERUSER, database, kernel::engine::random_u64())?;
             session.trusted = true;
             let analyzed = session.analyze_due(env, &due, settings.rest_ns);
             if !matches!(analyzed, Ok(true)) {
@@ -111,7 +114,11 @@ impl Database {
             let known = definitions.statistics(table.oid).map_or(0, |known| known.rows);
             let threshold: u64 = table.parameter("autovacuum_analyze_threshold").unwrap_or(settings.threshold);
             let scale: f64 = table.parameter("autovacuum_analyze_scale_factor").unwrap_or(settings.scale_factor);
-            (modified as f64 > threshold as f64 + scale * known as f64).then_some(Due { oid: table.oid, rows })
+            if modified as f64 <= threshold as f64 + scale * known as f64 {
+                return None;
+            }
+            let database = definitions.database(definitions.home_of(table.oid))?;
+            Some(Due { database: database.oid, database_name: database.name.clone(), oid: table.oid, rows })
         };
         Ok(definitions.tables().filter_map(|table| is_due(table)).collect())
     }

@@ -241,7 +241,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
     ) -> Result<u64> {
         self.check_writes(env, "COPY FROM")?;
         let is_sequence = {
-            let (schema, name) = crate::catalog::split(copy.path)?;
+            let (schema, name) = crate::catalog::split(copy.path, self.database_name())?;
             self.catalog(env)?.find(schema, name)?.is_some_and(|found| found.sequence.is_some())
         };
         if is_sequence {

@@ -145,7 +145,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         let all = match copy.query {
             Some(_) => names.clone(),
             None => {
-                let (schema, name) = crate::catalog::split(copy.path)?;
+                let (schema, name) = crate::catalog::split(copy.path, self.database_name())?;
                 let table = self.catalog(env)?.find(schema, name)?.ok_or_else(|| missing(copy.path))?;
                 table.visible().map(|(_, column)| column.name.clone()).collect()
             }
@@ -187,7 +187,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
 
     /// The query that gives a table's columns.
     fn query_of_table(&self, env: &Environment<'_>, copy: &Copy<'_>) -> Result<String> {
-        let (schema, name) = crate::catalog::split(copy.path)?;
+        let (schema, name) = crate::catalog::split(copy.path, self.database_name())?;
         let catalog = self.catalog(env)?;
         let table = catalog.find(schema, name)?.ok_or_else(|| missing(copy.path))?;
         if table.kind == crate::catalog::definition::RelationKind::View && !matches!(table.rows, Rows::Stored(_)) {
