@@ -16,8 +16,8 @@
 //! 1. A plan for values is the execution's own: it is in no cache, and goes with the portal or the statement that it was made for.
 //! 2. What a statement answers does not depend on which of them is used.
 
-use super::prepared::{PlanId, Prepared};
-use super::{Environment, Named, Session};
+use super::prepared::PlanId;
+use super::{Environment, Session};
 use crate::lexer::{Head, Literals, Normalised, normalise};
 use crate::plan::blob::{self, Constant};
 use crate::plan::{Plan, flags};
@@ -102,23 +102,10 @@ impl<A: Allocator + Copy> Session<A> {
         PlanCacheMode::from_number(number).unwrap_or(PlanCacheMode::Auto)
     }
 
-    fn statement_mut(&mut self, name: &str) -> Option<&mut Prepared<A>> {
-        match name.is_empty() {
-            true => self.unnamed.as_mut(),
-            false => self.statements.get_mut(&Named(name.as_bytes())),
-        }
-    }
-
     /// The plan for the next execution of a prepared statement with these values, if it is not the one for any values, which `id` is. The
     /// execution is counted.
     #[inline]
-    pub(crate) fn plan_for(
-        &mut self,
-        env: &Environment<'_>,
-        name: &str,
-        id: PlanId,
-        values: &[u8],
-    ) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn plan_for(&mut self, env: &Environment<'_>, id: PlanId, values: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(None) };
         let mode = match plan.client_types().len() {
             0 => PlanCacheMode::ForceGeneric,
@@ -126,12 +113,10 @@ impl<A: Allocator + Copy> Session<A> {
         };
         // Nearly all of them end here.
         let may = mode == PlanCacheMode::ForceCustom || (mode == PlanCacheMode::Auto && plan.has(flags::VALUES_MATTER));
-        if may && let Some(made) = self.made_for(env, (name, id), mode, values)? {
+        if may && let Some(made) = self.made_for(env, id, mode, values)? {
             return Ok(Some(made));
         }
-        if let Some(statement) = self.statement_mut(name) {
-            statement.tried.generic += 1;
-        }
+        self.plans.tried_mut(id).generic += 1;
         Ok(None)
     }
 
@@ -140,14 +125,14 @@ impl<A: Allocator + Copy> Session<A> {
     fn made_for(
         &mut self,
         env: &Environment<'_>,
-        (name, id): (&str, PlanId),
+        id: PlanId,
         mode: PlanCacheMode,
         values: &[u8],
     ) -> Result<Option<Vec<u8>>> {
         if mode == PlanCacheMode::Auto && values.len() > VALUES_MAX {
             return Ok(None);
         }
-        let mut tried = self.statement_named(name).map(|statement| statement.tried).unwrap_or_default();
+        let mut tried = self.plans.tried(id);
         let Some(plan) = Plan::new(self.plans.bytes(id)).filter(|plan| tried.wants_values(mode, *plan)) else {
             return Ok(None);
         };
@@ -160,9 +145,7 @@ impl<A: Allocator + Copy> Session<A> {
         if let (Some(generic), Some(custom)) = (Plan::new(self.plans.bytes(id)), Plan::new(&made)) {
             tried.note_custom(generic, custom);
         }
-        if let Some(statement) = self.statement_mut(name) {
-            statement.tried = tried;
-        }
+        *self.plans.tried_mut(id) = tried;
         Ok(Some(made))
     }
 }

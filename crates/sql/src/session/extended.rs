@@ -4,7 +4,7 @@
 //! 1. An error fails the transaction as in a simple query; that what follows is passed over up to `Sync` is the server's.
 //! 2. `Execute` with a limit keeps the rest of the rows; the next `Execute` goes on with them.
 
-use super::custom::{Tried, range_of};
+use super::custom::range_of;
 use super::output::{Format, Output, Tag, Undescribed};
 use super::prepared::{Body, Portal, Prepared, Progress, format_of};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
@@ -105,7 +105,7 @@ impl<A: Allocator + Copy> Session<A> {
         let own_text = if body.plan().is_some() { "" } else { text };
         let made_at = self.transaction.started_at();
         let text = text_in(own_text, self.memory)?;
-        let statement = Prepared { text, declared, body, made_at, sql_text: None, tried: Tried::default() };
+        let statement = Prepared { text, declared, body, made_at, sql_text: None };
         if name.is_empty() {
             self.unnamed = Some(statement);
         } else {
@@ -165,7 +165,9 @@ impl<A: Allocator + Copy> Session<A> {
         if columns(&plan) != columns(self.plans.bytes(id)) {
             return Err(Error::unsupported("cached plan must not change result type"));
         }
-        let new = Body::Plan(self.plans.add(&plan, text.as_bytes(), self.memory)?);
+        let added = self.plans.add(&plan, text.as_bytes(), self.memory)?;
+        *self.plans.tried_mut(added) = self.plans.tried(id);
+        let new = Body::Plan(added);
         self.set_body(name, new);
         self.plans.release(id, self.memory);
         Ok(new)
@@ -263,7 +265,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         let made = match body {
-            Body::Plan(id) => self.plan_for(env, statement, id, &values)?,
+            Body::Plan(id) => self.plan_for(env, id, &values)?,
             Body::Call(_) | Body::Utility | Body::Empty => None,
         };
         // A plan for these values is the portal's alone.

@@ -1,5 +1,6 @@
 //! What a session has prepared and opened, as `pg_prepared_statements` and `pg_cursors` show it.
 
+use super::custom::Tried;
 use super::output::Format;
 use super::prepared::Portal;
 use super::{Session, Text};
@@ -67,13 +68,14 @@ impl<A: Allocator + Copy> Held for Session<A> {
                     (None, Some(id)) => self.plans.text(id),
                     (None, None) => &statement.text,
                 };
+                let tried = plan.map_or_else(Tried::default, |id| self.plans.tried(id));
                 HeldStatement {
                     name: string(name),
                     text: string(text),
                     made_at: statement.made_at,
                     types: types.map_or(Vec::new(), |plan| plan.client_types().collect()),
                     from_sql: statement.sql_text.is_some(),
-                    executed: (statement.tried.generic, statement.tried.custom),
+                    executed: (tried.generic, tried.custom),
                 }
             })
             .collect();

@@ -8,6 +8,7 @@
 //! 2. A portal's parameters and the rest of its rows are bytes in the session's memory; no execution outlives its request.
 
 use super::current::Stamp;
+use super::custom::Tried;
 use super::output::Format;
 use super::{List, Text};
 use crate::types::Oid;
@@ -30,6 +31,8 @@ struct PlanSlot<A: Allocator + Copy> {
     users: u32,
     /// When it last stood.
     stamp: Option<Stamp>,
+    /// How the prepared statement that has it was executed so far.
+    tried: Tried,
 }
 
 impl<A: Allocator + Copy> Plans<A> {
@@ -41,11 +44,11 @@ impl<A: Allocator + Copy> Plans<A> {
     pub(crate) fn add(&mut self, bytes: &[u8], text: &[u8], memory: A) -> Result<PlanId> {
         let (bytes, text) = (super::bytes_in(bytes, memory)?, super::bytes_in(text, memory)?);
         if let Some(at) = self.slots.iter().position(|slot| slot.users == 0) {
-            self.slots[at] = PlanSlot { bytes, text, users: 1, stamp: None };
+            self.slots[at] = PlanSlot { bytes, text, users: 1, stamp: None, tried: Tried::default() };
             return Ok(PlanId(at as u32));
         }
         self.slots.try_reserve(1).map_err(|_| Error::out_of_memory("a session's plans", size_of::<PlanSlot<A>>()))?;
-        self.slots.push(PlanSlot { bytes, text, users: 1, stamp: None });
+        self.slots.push(PlanSlot { bytes, text, users: 1, stamp: None, tried: Tried::default() });
         Ok(PlanId(self.slots.len() as u32 - 1))
     }
 
@@ -94,6 +97,16 @@ impl<A: Allocator + Copy> Plans<A> {
     /// Notes when the plan last stood.
     pub(crate) fn set_stamp(&mut self, id: PlanId, stamp: Option<Stamp>) {
         self.slots[id.0 as usize].stamp = stamp;
+    }
+
+    /// How the prepared statement that has the plan was executed so far; it goes with the statement to its next plan.
+    pub(crate) fn tried(&self, id: PlanId) -> Tried {
+        self.slots[id.0 as usize].tried
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn tried_mut(&mut self, id: PlanId) -> &mut Tried {
+        &mut self.slots[id.0 as usize].tried
     }
 
     /// How many plans are kept.
@@ -150,8 +163,6 @@ pub(crate) struct Prepared<A: Allocator + Copy> {
     pub(crate) made_at: i64,
     /// The text of the `PREPARE` that made it; none if the protocol did.
     pub(crate) sql_text: Option<Text<A>>,
-    /// How it was executed so far.
-    pub(crate) tried: super::custom::Tried,
 }
 
 /// A portal: a statement with its parameters, maybe with rows that are left.

@@ -114,7 +114,7 @@ impl<A: Allocator + Copy> Session<A> {
         let prepared = String::from_utf8_lossy(self.plans.text(id)).into_owned();
         let values = self.arguments(env, text, arguments, &types, &mut |level, error| out.notice(level, error))?;
         // It counts as an execution, as in PostgreSQL.
-        let constants = match self.plan_for(env, name.text, id, &values)? {
+        let constants = match self.plan_for(env, id, &values)? {
             Some(_) => custom::constants(&types, &values)?,
             None => Vec::new(),
         };

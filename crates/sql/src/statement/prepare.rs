@@ -82,7 +82,7 @@ impl<A: Allocator + Copy> Session<A> {
             parameters.push(datum);
             at = next;
         }
-        let plan = self.plan_for(env, name.text, id, &values)?.unwrap_or(plan);
+        let plan = self.plan_for(env, id, &values)?.unwrap_or(plan);
         // Its end is the `EXECUTE`'s: in the extended protocol the transaction goes on until `Sync`.
         self.run_plan(env, &plan, &parameters, ("", &[]), |_| Format::Text, true, out).map(Some)
     }
