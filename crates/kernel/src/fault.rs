@@ -39,6 +39,8 @@ bugs! {
     "txn.snapshot_too_new" "a snapshot sees commits that come after it";
     "txn.asked_twice" "a transaction that ends between two looks at its status is taken for committed";
     "checkpoint.redo_too_late" "a checkpoint forgets a dirty page";
+    "heap.seen_stays" "a page that changes stays known as one of which everybody sees all rows";
+    "vacuum.entries_untold" "who read an index before a vacuum took entries out of it is not told";
     "sql.kept_plan" "the statement cache gives plans of tables that have changed since";
     "sql.kept_definitions" "definitions that others have changed stay known as they were";
     "sql.early_answer" "a client is told of a commit that is not flushed";

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! world:    tables, views, indexes and rows from a seed, made on both          every few hundred statements
+//! methods:  which of them Gearbox's planner may use, by its settings           for each statement
 //! query:    asked of both; rows compared, as a set unless the whole order was said
 //! change:   BEGIN; the change, with what it returns; the table's rows; ROLLBACK
 //! differ:   made smaller as long as the servers still differ, then printed with the seed
@@ -11,6 +12,7 @@
 //! |---|---|
 //! | [`schema`], [`kind`] | tables and their values |
 //! | [`expression`], [`query`], [`change`] | statements |
+//! | [`methods`] | settings of the planner |
 //! | [`text`] | statements that know how they get smaller |
 //! | [`side`] | asking, comparing |
 //!
@@ -22,6 +24,7 @@
 mod change;
 mod expression;
 mod kind;
+mod methods;
 mod query;
 mod schema;
 mod side;
@@ -33,6 +36,7 @@ use crate::postgres::Postgres;
 use crate::server_under_test::{Launch, ServerUnderTest};
 use crate::{Outcome, tree};
 use fastrand::Rng;
+use methods::Methods;
 use query::{Made, Maker};
 use side::{Answer, Side, agree, merges, without_zeros};
 use std::collections::BTreeMap;
@@ -96,6 +100,7 @@ fn compare(mut sides: Sides, first: u64, count: u64) -> Outcome<()> {
         }
         for _ in 0..PER_WORLD.min(count - asked) {
             asked += 1;
+            let methods = Methods::draw(&mut rng);
             let mut maker = Maker::new(&mut rng, &tables);
             let (made, changed) = match maker.rng.u8(..6) {
                 0 => match maker.change() {
@@ -104,6 +109,7 @@ fn compare(mut sides: Sides, first: u64, count: u64) -> Outcome<()> {
                 },
                 _ => (maker.statement(), None),
             };
+            sides.ours.ask(&methods.statements());
             let (mine, right) = sides.ask(&made.text, changed.as_deref());
             match (&mine, &right) {
                 (Answer::Error(..), _) | (_, Answer::Error(..)) => refused += 1,
@@ -115,7 +121,7 @@ fn compare(mut sides: Sides, first: u64, count: u64) -> Outcome<()> {
                 let way = ways.entry(way(&mine, &right)).or_default();
                 *way += 1;
                 if *way <= OF_A_WAY {
-                    report(&mut sides, seed, made, changed.as_deref());
+                    report(&mut sides, (seed, methods), made, changed.as_deref());
                 }
             }
         }
@@ -163,7 +169,7 @@ fn changing(side: &mut Side, sql: &str, table: &str) -> Answer {
 }
 
 /// Makes a statement smaller as long as the answers differ in the same way, and prints it.
-fn report(sides: &mut Sides, seed: u64, made: Made, changed: Option<&str>) {
+fn report(sides: &mut Sides, (seed, methods): (u64, Methods), made: Made, changed: Option<&str>) {
     let mut text = made.text;
     let mut tries = 0;
     let (mine, right) = sides.ask(&text, changed);
@@ -183,7 +189,12 @@ fn report(sides: &mut Sides, seed: u64, made: Made, changed: Option<&str>) {
         break;
     }
     let (mine, right) = sides.ask(&text, changed);
-    println!("--- seed {seed}\n{text};\n    gearbox:    {}\n    postgresql: {}", shown(&mine), shown(&right));
+    println!(
+        "--- seed {seed}, {}\n{text};\n    gearbox:    {}\n    postgresql: {}",
+        methods.shown(),
+        shown(&mine),
+        shown(&right)
+    );
     if let (Answer::Rows(mine, _), Answer::Rows(right, _)) = (&mine, &right) {
         let lacking = |from: &[String], of: &[String]| from.iter().find(|row| !of.contains(row)).cloned();
         println!("    only there: {:?}, {:?}", lacking(mine, right), lacking(right, mine));

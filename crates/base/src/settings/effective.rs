@@ -21,7 +21,7 @@ use super::parse::show;
 use super::setting::{Context, Kind};
 use super::table::{COUNT, SettingId, TABLE};
 use super::text::{ListenPoint, listen_points};
-use super::value::{SettingSet, Value, ValueRef};
+use super::value::{PLANNING, SettingSet, Value, ValueRef};
 use crate::{Error, Result, sqlstate};
 
 /// What the server must know of the machine to choose for itself.
@@ -51,6 +51,7 @@ pub(crate) struct Entry {
 pub struct Effective {
     pub(crate) entries: Vec<Entry>,
     notices: Vec<String>,
+    planning: u32,
 }
 
 /// What a reload did.
@@ -74,15 +75,27 @@ impl Effective {
             let Asked { value, origin } = layers.winner(id);
             Entry { asked: value.clone(), value, origin, pending_restart: false }
         };
-        let mut effective = Effective { entries: SettingId::all().map(entry).collect(), notices };
+        let mut effective = Effective { entries: SettingId::all().map(entry).collect(), notices, planning: 0 };
         effective.compute(machine);
         effective.check()?;
+        effective.planning = effective.planning_number();
         Ok(effective)
     }
 
     pub(crate) fn from_entries(entries: Vec<Entry>) -> Effective {
         assert_eq!(entries.len(), COUNT);
-        Effective { entries, notices: Vec::new() }
+        let mut effective = Effective { entries, notices: Vec::new(), planning: 0 };
+        effective.planning = effective.planning_number();
+        effective
+    }
+
+    fn planning_number(&self) -> u32 {
+        number_of_planning(|id| self.value(id).number())
+    }
+
+    /// A number for the values that plans depend on: other values have another one, but for a chance of one in four milliards.
+    pub fn planning(&self) -> u32 {
+        self.planning
     }
 
     /// What is in force.
@@ -164,6 +177,7 @@ impl Effective {
         if entry.value != value {
             entry.value = value;
             entry.origin = Origin::Computed;
+            self.planning = self.planning_number();
         }
     }
 
@@ -200,6 +214,7 @@ impl Effective {
                 }
             }
         }
+        self.planning = self.planning_number();
         reloaded
     }
 
@@ -271,6 +286,20 @@ impl Effective {
     }
 }
 
+/// The number of the values that plans depend on; zero for the defaults.
+pub fn number_of_planning(value: impl Fn(SettingId) -> i64) -> u32 {
+    let mut state = 0u64;
+    for id in PLANNING.iter() {
+        let (value, default) = (value(id), id.setting().default_value().as_ref().number());
+        if value != default {
+            // Each setting that differs has its part, whatever the others are.
+            let mixed = (value as u64 ^ (id as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            state = (state ^ mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        }
+    }
+    (state >> 32 ^ state) as u32
+}
+
 fn conflict(message: String) -> Error {
     Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
 }
@@ -323,6 +352,22 @@ mod tests {
             assert_eq!(effective.show(super::super::lookup(name).unwrap()), expected, "{name}");
         }
         assert_eq!(effective.notices(), [""; 0]);
+    }
+
+    #[test]
+    fn other_values_that_plans_depend_on_have_another_number() {
+        let number = |line: &str| serve(line).unwrap().planning();
+        assert_eq!((number(""), number("--application-name x")), (0, 0));
+        let lines = ["--enable-sort off", "--enable-nestloop off", "--work-mem 64MB", "--random-page-cost 2"];
+        let mut numbers: Vec<u32> = lines.map(number).into();
+        numbers.extend([number("--enable-sort off --enable-nestloop off"), 0]);
+        let count = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), count);
+        let mut effective = serve("").unwrap();
+        effective.reload(serve("--enable-sort off").unwrap());
+        assert_eq!(effective.planning(), number("--enable-sort off"));
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use choice::{ByteaOutput, IntervalStyle, Isolation, LiteralAutoparam, Messag
 pub use command_line::{find_option, options_help, read_startup_options};
 pub use date_style::{DateFormat, DateOrder, DateStyle};
 pub use describe::{Description, Source};
-pub use effective::{Effective, Machine, Reloaded};
+pub use effective::{Effective, Machine, Reloaded, number_of_planning};
 pub use file::{AUTO_FILE, AutoFile, auto_file_text};
 pub use layers::Layers;
 pub use manual::manual;
@@ -64,7 +64,7 @@ pub use setting::{Category, Context, Flags, Kind, Setting};
 pub use table::{COUNT, SettingId, TABLE};
 pub use text::{ListenPoint, TextRule, WORDS_IN_QUOTES, offset_zone, quoted_identifier, split_identifiers};
 pub use unit::Unit;
-pub use value::{NUMBERS, SESSION_NUMBERS, SESSION_TEXTS, SettingSet, Slot, TEXTS, Value, ValueRef};
+pub use value::{NUMBERS, PLANNING, SESSION_NUMBERS, SESSION_TEXTS, SettingSet, Slot, TEXTS, Value, ValueRef};
 
 #[cfg(test)]
 mod tests {

@@ -160,6 +160,8 @@ impl Flags {
     pub const NOT_IN_AUTO_FILE: Flags = Flags(1 << 7);
     /// The server computes a value of its own for each session.
     pub const PER_SESSION: Flags = Flags(1 << 8);
+    /// Plans depend on it: one that was made under another value is not used.
+    pub const PLANS: Flags = Flags(1 << 9);
 
     /// The marks of both.
     pub const fn and(self, other: Flags) -> Flags {
@@ -208,6 +210,8 @@ categories! {
     LogContents "Reporting and Logging / What to Log",
     LogLevels "Reporting and Logging / When to Log",
     Statistics "Statistics / Cumulative Query and Index Statistics",
+    PlannerMethods "Query Tuning / Planner Method Configuration",
+    PlannerCosts "Query Tuning / Planner Cost Constants",
     Planner "Query Tuning / Other Planner Options",
     Compatibility "Version and Platform Compatibility / Previous PostgreSQL Versions",
     Preset "Preset Options",

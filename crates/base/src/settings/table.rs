@@ -111,6 +111,7 @@ const SERVER_VERSION_NUM: i32 = 150_018;
 const BLOCK_SIZE: i32 = 8192;
 
 const REPORT: Flags = Flags::REPORT;
+const PLANS: Flags = Flags::PLANS;
 
 settings! {
     // ---- Execution Model
@@ -374,12 +375,12 @@ settings! {
     HugePages "huge_pages": Memory, Start, one_of(&choice::HUGE_PAGES, "try");
 
     /// How much memory one sort or hash table may use before it writes to files.
-    WorkMem "work_mem": Memory, Session, integer(64, i32::MAX, Unit::Kilobytes, 4_096);
+    WorkMem "work_mem": Memory, Session, integer(64, i32::MAX, Unit::Kilobytes, 4_096), flags PLANS;
 
     /// How many times `work_mem` a hash table may use before rows go to files.
     ///
     /// Hash tables profit more from memory than sorts do.
-    HashMemMultiplier "hash_mem_multiplier": Memory, Session, real(1.0, 1000.0, Unit::None, 2.0);
+    HashMemMultiplier "hash_mem_multiplier": Memory, Session, real(1.0, 1000.0, Unit::None, 2.0), flags PLANS;
 
     /// How many bytes the temporary files of a session may have together; `-1` sets no limit.
     ///
@@ -628,6 +629,67 @@ settings! {
     TrackWaitTiming "track_wait_timing": Statistics, Reload, boolean(true);
 
     // ---- Planner and Compatibility
+
+    /// Whether the planner may read whole tables.
+    ///
+    /// This setting and the others of this chapter do not forbid anything: what is off is taken to cost so much that it is chosen only where
+    /// there is no other way. They are for finding out what another plan would have cost.
+    EnableSeqscan "enable_seqscan": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether the planner may find rows by an index.
+    EnableIndexscan "enable_indexscan": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether rows may be read from an index alone that has all that is wanted of them.
+    EnableIndexonlyscan "enable_indexonlyscan": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether the planner may collect the places of rows from indexes first: never.
+    ///
+    /// There are no such scans. Accepted for those who switch them off.
+    EnableBitmapscan "enable_bitmapscan": PlannerMethods, Session, only(false);
+
+    /// Whether the planner may join by looking at the inner rows again for each outer row.
+    EnableNestloop "enable_nestloop": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether the planner may join by a hash table of the inner rows.
+    EnableHashjoin "enable_hashjoin": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether the planner may join by putting both sides in order and merging them.
+    EnableMergejoin "enable_mergejoin": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether the planner may sort rows.
+    EnableSort "enable_sort": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether the planner may group rows, and find those that are the same, by a hash table.
+    ///
+    /// Without it rows are sorted for that. Grouping sets, `INTERSECT` and `EXCEPT` have no other way.
+    EnableHashagg "enable_hashagg": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// Whether the planner may keep the rows of a table that are looked at again and again.
+    ///
+    /// Rows of subqueries are kept in any case.
+    EnableMaterial "enable_material": PlannerMethods, Session, boolean(true), flags PLANS;
+
+    /// What it costs to read a page of a table in order.
+    ///
+    /// Costs have no unit: what counts is how they stand to one another. Pages that fit `effective_cache_size` are taken to be in memory,
+    /// where one in order costs a tenth of this, and one at random a hundredth of `random_page_cost`.
+    SeqPageCost "seq_page_cost": PlannerCosts, Session, real(0.0, f64::MAX, Unit::None, 1.0), flags PLANS;
+
+    /// What it costs to read a page at random.
+    RandomPageCost "random_page_cost": PlannerCosts, Session, real(0.0, f64::MAX, Unit::None, 4.0), flags PLANS;
+
+    /// What it costs to hand a row on.
+    CpuTupleCost "cpu_tuple_cost": PlannerCosts, Session, real(0.0, f64::MAX, Unit::None, 0.01), flags PLANS;
+
+    /// What it costs to look at an entry of an index.
+    CpuIndexTupleCost "cpu_index_tuple_cost": PlannerCosts, Session, real(0.0, f64::MAX, Unit::None, 0.005), flags PLANS;
+
+    /// What it costs to call an operator or a function.
+    CpuOperatorCost "cpu_operator_cost": PlannerCosts, Session, real(0.0, f64::MAX, Unit::None, 0.0025), flags PLANS;
+
+    /// How much of the tables is taken to be in memory, here or in the operating system.
+    EffectiveCacheSize "effective_cache_size": PlannerCosts, Session, integer(1, i32::MAX, Unit::Blocks, 524_288),
+        flags PLANS;
 
     /// How many of a column's common values, and bounds of its histogram, `ANALYZE` keeps.
     DefaultStatisticsTarget "default_statistics_target": Planner, Session, integer(1, 10_000, Unit::None, 100);

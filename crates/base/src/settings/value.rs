@@ -17,7 +17,7 @@
 //! 3. A slot says nothing of whether a session has set it: a [`SettingSet`] beside the arrays does, and what is not in
 //!    it has the server's value.
 
-use super::setting::{Kind, Setting};
+use super::setting::{Flags, Kind, Setting};
 use super::table::{COUNT, SettingId, TABLE};
 use super::{date_style::DateStyle, table};
 
@@ -184,6 +184,21 @@ impl Setting {
 
 const WORDS: usize = COUNT.div_ceil(64);
 
+/// The settings that plans depend on ([`Flags::PLANS`]).
+pub const PLANNING: SettingSet = planning();
+
+const fn planning() -> SettingSet {
+    let mut set = SettingSet::EMPTY;
+    let mut at = 0;
+    while at < COUNT {
+        if TABLE[at].flags.has(Flags::PLANS) {
+            set.words[at / 64] |= 1 << (at % 64);
+        }
+        at += 1;
+    }
+    set
+}
+
 /// A set of settings in a few words of memory: which ones a session has set, which ones clients must hear of.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -212,6 +227,11 @@ impl SettingSet {
     /// True if the setting is in the set.
     pub fn contains(&self, id: SettingId) -> bool {
         self.words[id as usize / 64] & 1 << (id as usize % 64) != 0
+    }
+
+    /// True if a setting is in both.
+    pub fn meets(&self, other: &SettingSet) -> bool {
+        self.words.iter().zip(&other.words).any(|(own, other)| own & other != 0)
     }
 
     /// True if no setting is in the set.
@@ -265,6 +285,16 @@ mod tests {
         assert!(set.remove(SettingId::Engine) && !set.remove(SettingId::Engine));
         assert_eq!(set, [SettingId::TimeZone].into_iter().collect());
         assert!(!set.is_empty() && SettingSet::EMPTY.is_empty());
+        assert!(!set.meets(&PLANNING) && PLANNING.contains(SettingId::WorkMem));
+        set.insert(SettingId::EnableSort);
+        assert!(set.meets(&PLANNING) && !set.meets(&SettingSet::EMPTY));
+    }
+
+    #[test]
+    fn what_plans_depend_on_is_a_number_that_sessions_set() {
+        for setting in PLANNING.iter().map(SettingId::setting) {
+            assert!(setting.is_per_session() && !setting.kind.is_text(), "{}", setting.name);
+        }
     }
 
     #[test]

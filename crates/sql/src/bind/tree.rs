@@ -186,6 +186,10 @@ pub struct Bound {
     pub values_matter: Cell<bool>,
     /// Values that parameters have in the execution that the plan is made for, by number, as far as they are known: good for guesses.
     pub hints: Vec<Option<Constant>>,
+    /// The columns that the statement reads, once it is planned; no others are kept, or looked for in indexes.
+    pub read: BTreeSet<Column>,
+    /// Rows that have no more to give than an index has may be read from there.
+    pub by_index_alone: bool,
 }
 
 /// An index of some rows, or on expressions.

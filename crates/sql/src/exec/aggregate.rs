@@ -7,6 +7,9 @@
 //! memory. When they do not, rows of groups that are there are added to them as before; all other rows go to files, in parts by their keys'
 //! hashes, and each part is grouped when the groups before it have been given.
 //!
+//! Where rows come in an order in which those of a group follow one another, there is one group at a time, and nothing goes to files but what
+//! an aggregate sorts.
+//!
 //! Rules
 //! 1. What an aggregate with `ORDER BY` is to add is sorted for all groups at once, by the group first. It goes to files too.
 //! 2. The arguments that an aggregate with `DISTINCT` has seen are kept for each group. When they have no room left, arguments that are not
@@ -55,6 +58,9 @@ pub(super) struct Groups {
     /// For each aggregate what is to be added in order.
     sorting: Vec<Option<Sorting>>,
     sorted: Vec<Option<Sorted>>,
+    /// Of rows in order: the row that the next group begins with, as the node below gave it; and whether there are no more.
+    ahead: Option<Vec<Value>>,
+    ended: bool,
 }
 
 /// The state of one aggregate over one group.
@@ -85,6 +91,9 @@ impl Exec<'_> {
     pub(super) fn aggregate(&mut self, node: At) -> Result<bool> {
         let bytes = self.plan.bytes;
         let record = Aggregate::read(bytes, node);
+        if record.sorted != 0 {
+            return self.aggregate_in_order(node, &record);
+        }
         let mut groups = match self.take(node) {
             State::Groups(groups) => groups,
             _ => {
@@ -169,14 +178,68 @@ impl Exec<'_> {
 
     // ---- rows
 
-    /// Groups the rows of the node below.
-    fn groups(&mut self, node: At, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
+    /// The next group of rows in order.
+    fn aggregate_in_order(&mut self, node: At, record: &Aggregate) -> Result<bool> {
+        let mut groups = match self.take(node) {
+            State::Groups(groups) => groups,
+            _ => Box::new(self.no_groups(node, record, Vec::new())?),
+        };
+        let found = self.next_group_in_order(record, &mut groups);
+        self.put(node, State::Groups(groups));
+        found
+    }
+
+    fn next_group_in_order(&mut self, record: &Aggregate, groups: &mut Groups) -> Result<bool> {
+        let saved = self.plan.bytes.list(At(record.saved));
+        match groups.ahead.take() {
+            // The node below counts on its registers, which the last group was given in.
+            Some(row) => saved.iter().zip(row).for_each(|(register, value)| self.registers[register as usize] = value),
+            None if groups.ended || !self.next(At(record.child))? => {
+                groups.ended = true;
+                return Ok(false);
+            }
+            None => {}
+        }
+        (groups.keys, groups.count, groups.taken, groups.full) = (KeySet::default(), 0, 0, false);
+        groups.states.clear();
+        groups.sorting.iter_mut().for_each(|sorting| *sorting = None);
+        self.memory.buffers[record.buffer as usize].clear();
+        let kinds = groups.kinds.clone();
+        let mut key: Vec<Value> = Vec::with_capacity(kinds.len());
+        loop {
+            self.breath()?;
+            key.clear();
+            key.extend(groups.registers.iter().map(|register| self.registers[*register as usize]));
+            if groups.count == 0 {
+                self.find_or_add(&mut groups.keys, &key, &kinds, record.buffer)?;
+                groups.add_group()?;
+            } else if !self.all_same(groups.keys.keys.row(0), &key, kinds.iter().copied()) {
+                groups.ahead = Some(saved.iter().map(|register| self.registers[register as usize]).collect());
+                break;
+            }
+            self.add_to_group(record, groups, 0)?;
+            if !self.next(At(record.child))? {
+                groups.ended = true;
+                break;
+            }
+        }
+        self.finish_arguments(groups)?;
+        for (value, register) in groups.keys.keys.row(0).iter().zip(&groups.registers) {
+            self.registers[*register as usize] = *value;
+        }
+        self.answer_all_tests(record);
+        self.finish_group(record, groups, 0)?;
+        Ok(true)
+    }
+
+    /// No groups yet.
+    fn no_groups(&mut self, node: At, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
         let (registers, mut kinds) = key_pairs(self.plan.bytes.list(At(record.keys)));
         if !sets.is_empty() {
             kinds.push(Kind::Int8);
         }
         let plans = self.aggregate_plans(record)?;
-        let mut groups = Groups {
+        let groups = Groups {
             node,
             keys: KeySet::default(),
             count: 0,
@@ -193,9 +256,17 @@ impl Exec<'_> {
             batches: Vec::new(),
             sorting: plans.iter().map(|_| None).collect(),
             sorted: Vec::new(),
+            ahead: None,
+            ended: false,
             plans,
         };
         self.memory.buffers[record.buffer as usize].clear();
+        Ok(groups)
+    }
+
+    /// Groups the rows of the node below.
+    fn groups(&mut self, node: At, record: &Aggregate, sets: Vec<Vec<u32>>) -> Result<Groups> {
+        let mut groups = self.no_groups(node, record, sets)?;
         if groups.registers.is_empty() && groups.sets.is_empty() {
             if record.grouped == 0 {
                 groups.add_group()?;
@@ -352,12 +423,11 @@ impl Exec<'_> {
         let mut late = false;
         if let Some(seen) = &mut state.seen {
             let key = self.stack[start..].to_vec();
-            let is_null = key.first().is_some_and(|value| value.is_null());
-            let is_known = is_null
-                || match groups.full {
-                    true => self.find(seen, &key, &plan.kinds).is_some(),
-                    false => !self.find_or_add(seen, &key, &plan.kinds, record.buffer)?.1,
-                };
+            // Nulls too: those that do not count them pass them over.
+            let is_known = match groups.full {
+                true => self.find(seen, &key, &plan.kinds).is_some(),
+                false => !self.find_or_add(seen, &key, &plan.kinds, record.buffer)?.1,
+            };
             if is_known {
                 self.stack.truncate(start);
                 self.memory.scratch.truncate(scratch);

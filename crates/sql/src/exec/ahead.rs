@@ -13,9 +13,12 @@
 //! 3. A run ends early when its rows have many bytes.
 //! 4. An error on the way ends the run, and is the statement's when the rows before it have been given: a reader who stops before it
 //!    never hears of it.
+//! 5. The outer node counts on its registers, as a loop does whose own outer row has more partners: before it is asked for the next run they
+//!    are set back to what it gave last.
 
 use super::store::Rows;
 use super::stored::Key;
+use super::value::Value;
 use super::{Exec, State};
 use crate::plan::blob::At;
 use crate::plan::record::{IndexScan, NestedLoop};
@@ -30,6 +33,8 @@ const BYTES_ENOUGH: usize = 64 << 10;
 #[derive(Default)]
 pub(super) struct Ahead {
     rows: Rows,
+    /// The registers as the outer node left them, behind the last of the rows (rule 5).
+    left: Vec<Value>,
     /// The next row to be given.
     at: usize,
     /// How many rows the last run was to have.
@@ -102,6 +107,7 @@ impl Exec<'_> {
         let registers = self.plan.bytes.list(At(record.ahead));
         let State::Index(state) = &self.states[self.state_of(At(record.inner))] else { return Ok(()) };
         let (heap, index, columns) = state.access();
+        registers.iter().zip(&ahead.left).for_each(|(at, value)| self.registers[at as usize] = *value);
         ahead.rows.values.clear();
         (ahead.rows.width, ahead.rows.count, ahead.at) = (registers.len(), 0, 0);
         ahead.keys.clear();
@@ -128,6 +134,8 @@ impl Exec<'_> {
             self.save(&mut ahead.rows, registers, record.buffer)?;
             ahead.ends.push(ahead.keys.len());
         }
+        ahead.left.clear();
+        ahead.left.extend(registers.iter().map(|at| self.registers[at as usize]));
         let starts = std::iter::once(0).chain(ahead.ends.iter().copied());
         let keys = starts.zip(&ahead.ends).map(|(start, end)| &ahead.keys[start..*end]).filter(|key| !key.is_empty());
         index.lookup_each(keys, &mut ahead.found)?;

@@ -1,4 +1,5 @@
-//! Joins by nested loops; those by hash tables are in [`hash_join`](super::hash_join).
+//! Joins by nested loops; those by hash tables are in [`hash_join`](super::hash_join), those by merging in
+//! [`merge_join`](super::merge_join).
 //!
 //! Rules
 //! 1. Null keys match nothing; a row with one is kept only where the join keeps rows without a partner.

@@ -15,7 +15,7 @@
 //! | [`store`] | rows that are kept |
 //! | [`recursive`] | recursive queries, common tables |
 //! | `spill`, `merge`, `kept` | what does not fit in memory: rows in files, sorted and merged, read again |
-//! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
+//! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], `merge_join`, [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
 //! | `ahead` | rows that a loop reads ahead, to look up what belongs to several at a time |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
@@ -49,6 +49,7 @@ mod kept;
 pub mod lock;
 pub(crate) mod lookup;
 mod merge;
+mod merge_join;
 pub mod modify;
 mod objects;
 mod packed;
@@ -154,6 +155,8 @@ enum State {
     Loop { matched: Option<bool>, ahead: Option<Box<ahead::Ahead>> },
     /// A hash join.
     Hash(Box<hash_join::HashState>),
+    /// A merge join.
+    Merge(Box<merge_join::MergeState>),
     /// Rows of a common table.
     Common(Box<recursive::CommonState>),
     /// A recursion.
@@ -333,6 +336,7 @@ impl<'e> Exec<'e> {
             NodeKind::Project => self.project(node),
             NodeKind::NestedLoop => self.nested_loop(node),
             NodeKind::HashJoin => self.hash_join(node),
+            NodeKind::MergeJoin => self.merge_join(node),
             NodeKind::Sort => self.sort(node),
             NodeKind::Limit => self.limit(node),
             NodeKind::Aggregate => self.aggregate(node),
@@ -381,7 +385,7 @@ impl<'e> Exec<'e> {
                     self.rewind(At(child))?;
                 }
             }
-            NodeKind::NestedLoop | NodeKind::HashJoin => {
+            NodeKind::NestedLoop | NodeKind::HashJoin | NodeKind::MergeJoin => {
                 self.rewind(At(bytes.word(node.0 + 12)))?;
                 self.rewind(At(bytes.word(node.0 + 16)))?;
             }

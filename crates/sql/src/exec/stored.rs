@@ -6,7 +6,9 @@
 //!    looked for in rows only for which it holds.
 //! 2. A scan that begins again (the inner side of a loop) keeps what does not depend on the rows around it.
 //! 3. An index finds what its conditions say exactly; nothing of them is tested again. Null is found by no condition.
-//! 4. Entries that lead to nothing are marked on the way ([`Fetched::Dead`]).
+//! 4. Where the index has all that is read of its rows, and a row's page is known to have only rows that everybody sees
+//!    ([`storage::relation::sight`]), the row is not looked at.
+//! 5. Entries that lead to nothing are marked on the way ([`Fetched::Dead`]).
 
 use super::value::{BUFFER_BYTES_MAX, Memory, Value};
 use super::{Exec, State};
@@ -16,7 +18,7 @@ use crate::plan::blob::{At, List};
 use crate::plan::number;
 use crate::plan::record::{IndexScan, SeqScan};
 use crate::row::{self, Row, Shape, Stored};
-use crate::types::Datum;
+use crate::types::{Arena, Datum, Oid};
 use base::{Error, RelId, Result, sqlstate};
 use smallvec::SmallVec;
 use std::ops::{Bound, Range};
@@ -25,12 +27,14 @@ use storage::heap::{Batch, Fetched, Heap, Scan};
 use storage::page::Tid;
 use storage::relation::Relations;
 use storage::relation::counts::Read;
+use storage::relation::sight::Sight;
 
 /// Flags of [`IndexScan`].
 const LOW_OUT: u32 = 1;
 const HIGH_OUT: u32 = 2;
 const BACKWARD: u32 = 4;
 const SINGLE: u32 = 8;
+const ONLY: u32 = 16;
 
 /// No value's key begins with a byte below this, but a null that comes first does.
 const FIRST_VALUE: u8 = 0x01;
@@ -67,6 +71,10 @@ pub(super) struct IndexState {
     low: Vec<u8>,
     high: Vec<u8>,
     place: Place,
+    /// Where the index has all that is read: which pages are known, and where values lie that its keys have in another form.
+    sight: Option<Sight>,
+    types: SmallVec<[Oid; 4]>,
+    arena: Arena,
     /// What was read of the index, and of the table by it.
     read: Read,
     index_rel: RelId,
@@ -288,17 +296,22 @@ impl Exec<'_> {
                     place: Place::New,
                     read: begun(tables.relations, record.index)?,
                     index_rel: RelId(record.index),
+                    sight: None,
+                    types: bytes.list(At(record.entry_types)).iter().map(Oid).collect(),
+                    arena: Arena::new(),
                 })
             }
         };
-        let found = self.next_by_index(&record, &mut state);
+        let found = self.next_by_index(node, &record, &mut state);
         self.put(node, State::Index(state));
         found
     }
 
-    fn next_by_index(&mut self, record: &IndexScan, state: &mut IndexState) -> Result<bool> {
+    fn next_by_index(&mut self, node: At, record: &IndexScan, state: &mut IndexState) -> Result<bool> {
         if matches!(state.place, Place::New) {
             state.read.scans += 1;
+            // Before the index is looked at.
+            state.sight = if record.flags & ONLY != 0 { Some(state.heap.sight()?) } else { None };
             state.place = self.begin_index_scan(record, state)?;
         }
         let columns = self.plan.bytes.list(At(record.columns));
@@ -322,11 +335,26 @@ impl Exec<'_> {
             };
             self.breath()?;
             state.read.returned += 1;
+            if let Some(sight) = state.sight {
+                if sight.knows(tid.block) {
+                    self.load_entry(record, state)?;
+                    self.set(record.table_register, Value::Int(record.table.into()));
+                    if record.flags & SINGLE != 0 && matches!(state.place, Place::Among(..)) {
+                        state.place = Place::Done;
+                    }
+                    if self.holds(record.filter)? {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                sight.prepare(tid.block);
+                self.watch_fetched(node);
+            }
             let Some(tables) = &self.tables else { return Err(no_tables()) };
             let (memory, registers) = (&mut self.memory, &mut self.registers);
             let (relations, wanted) = (state.heap.relations(), (record.buffer, columns, &state.shapes[..]));
             let mut aside = None;
-            let fetched = state.heap.fetch(&tables.reader(), tid, |tid, row| {
+            let fetched = state.heap.fetch_noting(&tables.reader(), tid, state.sight.as_ref(), |tid, row| {
                 if row::has_packed(row) {
                     // Its values are looked for when the page is free again.
                     aside = Some(row.to_vec());
@@ -360,6 +388,23 @@ impl Exec<'_> {
                 return Ok(true);
             }
         }
+    }
+
+    /// Sets registers from the entry that was found last.
+    fn load_entry(&mut self, record: &IndexScan, state: &mut IndexState) -> Result<()> {
+        state.arena.reset();
+        let key = match &state.place {
+            Place::Range(cursor) => cursor.key(),
+            _ => &state.low[..],
+        };
+        let mut values: SmallVec<[Datum<'_>; 8]> = SmallVec::from_elem(Datum::Null, state.key.len());
+        key::decode(&state.key, &state.types, key, &state.arena, &mut values)?;
+        self.memory.buffers[record.buffer as usize].clear();
+        for [place, register] in self.plan.bytes.list(At(record.entry)).groups::<2>() {
+            let value = values.get(place as usize).copied().unwrap_or(Datum::Null);
+            self.registers[register as usize] = self.memory.to_buffer(record.buffer, value)?;
+        }
+        Ok(())
     }
 
     /// Appends the key of the columns whose values are given; false if one of these is null.
@@ -405,7 +450,7 @@ impl Exec<'_> {
                     0 => Direction::Forward,
                     _ => Direction::Backward,
                 };
-                Place::Range(Box::new(state.index.scan((from, to), direction, false)))
+                Place::Range(Box::new(state.index.scan((from, to), direction, record.flags & ONLY != 0)))
             }
         });
         (state.low, state.high) = (lower, upper);

@@ -27,6 +27,8 @@ pub struct Measure {
     pub all_ns: u64,
     /// Rows that its condition rejected.
     pub removed: u64,
+    /// Rows that were looked at though an index has all that is read of them.
+    pub fetched: u64,
     /// Pages that were found in the buffer pool.
     pub hits: u64,
     /// Pages that were read.
@@ -78,6 +80,7 @@ impl Measures {
                 first_ns: a.first_ns + b.first_ns,
                 all_ns: a.all_ns + b.all_ns,
                 removed: a.removed + b.removed,
+                fetched: a.fetched + b.fetched,
                 hits: a.hits + b.hits,
                 reads: a.reads + b.reads,
             }
@@ -157,6 +160,17 @@ impl Exec<'_> {
             watched.runs = came;
         }
         found
+    }
+
+    /// A scan of an index looks at a row that it would rather not have looked at.
+    #[inline]
+    pub(super) fn watch_fetched(&mut self, node: At) {
+        if self.watch.is_some() {
+            let state = self.state_of(node);
+            if let Some(watch) = &mut self.watch {
+                watch.nodes[state].measure.fetched += 1;
+            }
+        }
     }
 
     /// A node begins again.

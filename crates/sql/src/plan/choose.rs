@@ -10,14 +10,13 @@
 //! 3. A common table that is read once becomes a subquery, unless it was said to be materialized.
 
 use super::StatementKind;
-use super::blob::Constant;
 use super::cost::{Guess, Origins};
-use super::path::{Access, accesses, best_index, ordered, plain_keys, scan};
+use super::path::{self, Access, accesses, best_index, ordered, plain_keys, scan};
+use super::planning::Planning;
 use super::tree::{CommonTree, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
-use crate::bind::expr::common_kind;
 use crate::bind::tree::{
-    Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, Relation, RelationId,
-    Root, Select, Source, SubplanKind,
+    Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, ROW_ID, Relation,
+    RelationId, Root, Select, Source, SubplanKind,
 };
 use crate::bind::walk::{nothing, relations_in};
 use crate::catalog::Catalog;
@@ -33,11 +32,13 @@ use std::sync::Arc;
 type Relations = BTreeSet<RelationId>;
 
 /// Plans a bound statement.
-pub fn choose(bound: &mut Bound, mut root: Root, catalog: &Catalog<'_>) -> Result<Tree> {
+pub fn choose(bound: &mut Bound, mut root: Root, catalog: &Catalog<'_>, planning: &Planning) -> Result<Tree> {
     super::pull_up::pull_up(bound, &mut root);
     let unnested = super::unnest::mark(bound, &root);
-    let mut planner =
-        Planner { bound, subplans: Vec::new(), commons: Vec::new(), catalog, unnested, origins: Origins::new() };
+    bound.read = super::cost::read_by(bound, &root);
+    bound.by_index_alone = planning.index_only_scan;
+    let (subplans, commons, origins) = (Vec::new(), Vec::new(), Origins::new());
+    let mut planner = Planner { bound, subplans, commons, catalog, planning, unnested, origins };
     planner.commons.resize_with(planner.bound.commons.len(), || None);
     planner.plan_subplans()?;
     for number in 0..planner.bound.commons.len() {
@@ -61,7 +62,7 @@ pub fn choose(bound: &mut Bound, mut root: Root, catalog: &Catalog<'_>) -> Resul
         }
     };
     let Planner { subplans, commons, origins, .. } = planner;
-    let mut tree = Tree { root, kind, subplans, commons, columns, origins, worth: None };
+    let mut tree = Tree { root, kind, subplans, commons, columns, origins, worth: None, planning: *planning };
     if bound.values_matter.get() || bound.has_values {
         tree.worth = Some(super::worth::Worth::of(bound, &tree, catalog));
     }
@@ -77,6 +78,7 @@ pub(super) struct Planner<'p> {
     pub(super) subplans: Vec<Subtree>,
     pub(super) commons: Vec<Option<CommonTree>>,
     pub(super) catalog: &'p Catalog<'p>,
+    pub(super) planning: &'p Planning,
     /// Subplans that become joins.
     pub(super) unnested: BTreeSet<u16>,
     /// What columns of subqueries and groupings stand for.
@@ -206,6 +208,8 @@ impl Planner<'_> {
         let Query { body, output, targets, visible: _, distinct, order_by, limit, ties, offset, locking } = query;
         let types: Vec<Type> = targets.iter().map(|target| target.expr.ty).collect();
         let result = |index: u16| Expr::column(output, index, types[usize::from(index)]);
+        // Rows that are locked are looked at.
+        self.bound.read.extend(locking.iter().map(|lock| Column { relation: lock.relation, column: ROW_ID }));
         let mut lock_rows = None;
         if !locking.is_empty()
             && let Body::Select(select) = &body
@@ -257,7 +261,8 @@ impl Planner<'_> {
         let mut sorted = keys.is_empty() || in_order_of_windows;
         if let Some(distinct) = distinct {
             let all = distinct.len() == types.len() && order_by.iter().all(|key| distinct.contains(&key.target));
-            let keeps_order = !all && !keys.is_empty();
+            // What may not be hashed is sorted.
+            let keeps_order = !all && !keys.is_empty() || !self.planning.hash_aggregate;
             if keeps_order {
                 // `DISTINCT ON` keeps the first row of the order, in which rows with equal values must be beside each other.
                 let ordered = |index: &u16| order_by.iter().any(|key| key.target == *index);
@@ -284,7 +289,12 @@ impl Planner<'_> {
                 distinct.into_iter().map(|index| (result(index), table::kind(types[usize::from(index)].oid))).collect();
             node = Node::Distinct { child: Box::new(node), keys, sorted: keeps_order };
         }
-        if !sorted && in_order(self.bound, &mut node, &keys, limit.is_some()) {
+        let may_read_all = match self.planning.index_scan {
+            // Without a limit reading all of a table and sorting is less work than fetching row by row.
+            true => limit.is_some() || !self.planning.sort || !self.planning.seq_scan,
+            false => false,
+        };
+        if !sorted && in_order(self.bound, &mut node, &keys, may_read_all) {
             sorted = true;
         }
         if !sorted {
@@ -330,6 +340,10 @@ impl Planner<'_> {
             let append = Node::Append { relation, children };
             return Ok(match all {
                 true => append,
+                false if !self.planning.hash_aggregate => {
+                    let (append, _) = self.in_order_of(append, keys.clone());
+                    Node::Distinct { child: Box::new(append), keys, sorted: true }
+                }
                 false => Node::Distinct { child: Box::new(append), keys, sorted: false },
             });
         }
@@ -348,7 +362,16 @@ impl Planner<'_> {
         if let Some(mut grouping) = grouping {
             let having = std::mem::take(&mut grouping.having);
             self.origins.insert(grouping.relation, grouping.keys.clone());
-            node = Node::Aggregate { child: Box::new(node), grouping: Box::new(grouping) };
+            let sorted = !self.planning.hash_aggregate && !grouping.keys.is_empty() && grouping.sets.is_empty();
+            if sorted {
+                let keys = std::mem::take(&mut grouping.keys);
+                let kind_of = |key: &Expr| table::kind(key.ty.oid);
+                let keys = keys.into_iter().map(|key| (key.clone(), kind_of(&key))).collect();
+                let (ordered, keys) = self.in_order_of(node, keys);
+                node = ordered;
+                grouping.keys = keys.into_iter().map(|(key, _)| key).collect();
+            }
+            node = Node::Aggregate { child: Box::new(node), grouping: Box::new(grouping), sorted };
             if !having.is_empty() {
                 node = Node::Filter { child: Box::new(node), condition: having };
             }
@@ -359,7 +382,7 @@ impl Planner<'_> {
     // ---- joins
 
     pub(super) fn guess(&self) -> Guess<'_> {
-        Guess { bound: self.bound, catalog: self.catalog, origins: &self.origins }
+        Guess { bound: self.bound, catalog: self.catalog, origins: &self.origins, planning: self.planning }
     }
 
     /// Joins a node with an item; `mine` are conditions on the item alone, `joining` those on both.
@@ -399,12 +422,16 @@ impl Planner<'_> {
                 let found = guess.found((relation, table), access, &usable);
                 let inner = guess.relation_rows(relation, mine.iter());
                 let scan = match best_index(self.bound, table, relation, &mine.iter().collect::<Vec<_>>(), &around) {
-                    Some(_) => guess.lookup_cost(inner),
-                    None => guess.scan_cost(table, mine.len()),
+                    Some(_) if self.planning.index_scan => guess.lookup_cost(table, inner),
+                    _ => guess.scan_cost(table, mine.len()),
                 };
-                guess.prefers_lookups(guess.rows(&outer), found, inner, scan)
+                guess.prefers_lookups(table, (guess.rows(&outer), found), inner, scan)
             };
-            let uses_join = uses_join && (!by_hash || by_join.as_ref().is_some_and(prefers_lookups));
+            let uses_join = match by_hash {
+                true => uses_join && by_join.as_ref().is_some_and(prefers_lookups),
+                // Without a table to hash, the choice is between an index and a look at all pairs.
+                false => uses_join && (self.planning.index_scan || !self.planning.seq_scan),
+            };
             if uses_join {
                 let conditions = mine.into_iter().chain(joining).collect();
                 let inner = self.looked_up(relation, conditions, &around)?;
@@ -416,62 +443,12 @@ impl Planner<'_> {
                 });
             }
         }
-        let dependent = !depends.is_empty();
-        if !dependent {
-            let mut keys = Vec::new();
-            let mut condition = Vec::new();
-            for expr in joining {
-                match equality_sides(&expr, &relations, chosen) {
-                    Some((inner, outer)) => {
-                        let kind = common_kind(outer.ty.oid, inner.ty.oid);
-                        keys.push((outer, inner, kind));
-                    }
-                    None => condition.push(expr),
-                }
-            }
-            if join == JoinType::Full && keys.is_empty() {
-                keys.push(full_join_key(&condition)?);
-            }
-            if !keys.is_empty() {
-                let inner = self.factor(from, mine, pending)?;
-                return Ok(self.hash_join(join, outer, inner, keys, condition));
-            }
+        if depends.is_empty() {
             let inner = self.factor(from, mine, pending)?;
-            let inner = match inner {
-                // What costs nothing to do again is not kept.
-                inner @ (Node::Once { .. } | Node::Values { .. } | Node::WorkScan { .. }) => inner,
-                inner @ Node::CommonScan { .. } if !self.is_open(&inner) => inner,
-                inner => self.materialize(inner),
-            };
-            return Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition });
+            return self.equijoin(join, outer, inner, (&relations, chosen), joining);
         }
         let inner = self.factor(from, mine, &around)?;
         Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition: joining })
-    }
-
-    /// A hash join; the smaller side is the one that is kept.
-    fn hash_join(
-        &self,
-        join: JoinType,
-        outer: Node,
-        inner: Node,
-        keys: Vec<(Expr, Expr, Kind)>,
-        condition: Vec<Expr>,
-    ) -> Node {
-        let guess = self.guess();
-        let is_larger = guess.rows(&inner) > guess.rows(&outer);
-        let turned = match join {
-            JoinType::Inner => Some(JoinType::Inner),
-            JoinType::Left => Some(JoinType::Right),
-            _ => None,
-        };
-        match turned.filter(|_| is_larger && reads_tables(&outer) && reads_tables(&inner)) {
-            Some(join) => {
-                let keys = keys.into_iter().map(|(outer, inner, kind)| (inner, outer, kind)).collect();
-                Node::HashJoin { join, outer: Box::new(inner), inner: Box::new(outer), keys, condition }
-            }
-            None => Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition },
-        }
     }
 
     /// Plans one item with the conditions that concern it alone.
@@ -548,30 +525,13 @@ impl Planner<'_> {
         pending: &Relations,
     ) -> Result<Node> {
         let Factor { from, relations, depends } = factor;
-        let mut keys = Vec::new();
-        let mut condition = Vec::new();
-        for expr in joining {
-            match equality_sides(&expr, &relations, chosen).filter(|_| depends.is_empty()) {
-                Some((inner, outer)) => {
-                    let kind = common_kind(outer.ty.oid, inner.ty.oid);
-                    keys.push((outer, inner, kind));
-                }
-                None => condition.push(expr),
-            }
+        if depends.is_empty() {
+            let inner = self.from(vec![from], mine, pending)?;
+            return self.equijoin(join, outer, inner, (&relations, chosen), joining);
         }
         let around: Relations = pending.difference(chosen).copied().collect();
-        let inner = self.from(vec![from], mine, if depends.is_empty() { pending } else { &around })?;
-        if join == JoinType::Full && keys.is_empty() {
-            keys.push(full_join_key(&condition)?);
-        }
-        if !keys.is_empty() {
-            return Ok(Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition });
-        }
-        let inner = match depends.is_empty() {
-            true => self.materialize(inner),
-            false => inner,
-        };
-        Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition })
+        let inner = self.from(vec![from], mine, &around)?;
+        Ok(Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition: joining })
     }
 
     // ---- relations
@@ -629,7 +589,21 @@ impl Planner<'_> {
     ) -> Node {
         let conditions: Vec<&Expr> = filter.iter().collect();
         let access = self.cheapest(relation, table, &conditions, pending);
-        scan(relation, alias, table, filter, access)
+        match access.is_none().then(|| self.whole_index(relation, table, &filter)).flatten() {
+            Some(index) => path::whole_scan(self.bound, (relation, alias), table, filter, (index, false)),
+            None => scan(self.bound, (relation, alias), table, filter, access),
+        }
+    }
+
+    /// An index that has all that is read of a table, if reading it from its beginning to its end costs less than to read the table.
+    fn whole_index(&self, relation: RelationId, table: &Arc<TableDef>, filter: &[Expr]) -> Option<Oid> {
+        let guess = self.guess();
+        let known = self.catalog.statistics(table.oid)?;
+        let scan = guess.scan_cost(table, filter.len());
+        let all = guess.entries_cost(f64::max(known.rows as f64, 1.0));
+        let mut found = table.indexes.iter().filter(|index| index.usable && index.predicate.is_none());
+        let index = found.find(|index| path::has_all_that_is_read(self.bound, table, index, relation))?;
+        (all + filter.len() as f64 * known.rows as f64 * self.planning.test() < scan).then_some(index.oid)
     }
 
     /// The cheapest way to find a table's rows; none if that is to read all of it.
@@ -640,13 +614,24 @@ impl Planner<'_> {
         conditions: &[&Expr],
         pending: &Relations,
     ) -> Option<Access> {
+        if !self.planning.index_scan && self.planning.seq_scan {
+            return None;
+        }
         let access = best_index(self.bound, table, relation, conditions, pending)?;
         // Of a table that nobody has looked at it is not known whether it is small.
         if access.single || self.catalog.statistics(table.oid).is_none() {
             return Some(access);
         }
         let guess = self.guess();
-        let cost = |access: &Access| guess.lookup_cost(guess.found((relation, table), access, conditions));
+        let cost = |access: &Access| {
+            let found = guess.found((relation, table), access, conditions);
+            match table.index(access.index) {
+                Some(index) if path::has_all_that_is_read(self.bound, table, index, relation) => {
+                    guess.entries_cost(found)
+                }
+                _ => guess.lookup_cost(table, found),
+            }
+        };
         let all = accesses(self.bound, table, relation, conditions, pending);
         let best = all.into_iter().map(|access| (cost(&access), access)).min_by(|a, b| a.0.total_cmp(&b.0));
         best.filter(|(cost, _)| *cost < guess.scan_cost(table, conditions.len())).map(|(_, access)| access)
@@ -658,7 +643,7 @@ impl Planner<'_> {
         let Source::Table(table) = &found.source else { return self.relation(relation, filter, pending) };
         let (alias, table) = (found.name.clone(), table.clone());
         let access = best_index(self.bound, &table, relation, &filter.iter().collect::<Vec<_>>(), pending);
-        Ok(scan(relation, alias, &table, filter, access))
+        Ok(scan(self.bound, (relation, alias), &table, filter, access))
     }
 
     /// Adds the columns that an item of `FROM` reads.
@@ -781,26 +766,14 @@ impl Planner<'_> {
     }
 }
 
-/// Lets an index give a query's rows in the order of the keys, if it can.
-fn in_order(bound: &Bound, node: &mut Node, keys: &[Key], limited: bool) -> bool {
+/// Lets an index give a query's rows in the order of the keys, if it can; `whole` says that it may read all of a table for that.
+fn in_order(bound: &Bound, node: &mut Node, keys: &[Key], whole: bool) -> bool {
     let Node::Project { child, targets, .. } = node else { return false };
-    // Without a limit reading all of a table and sorting is less work than fetching row by row.
-    plain_keys(keys, targets).is_some_and(|keys| ordered(bound, child, &keys, limited))
+    plain_keys(keys, targets).is_some_and(|keys| ordered(bound, child, &keys, whole))
 }
 
 fn columns_of(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {
     columns(names, relation)
-}
-
-/// Are all rows of a node made from tables of users, of which it is known how large they are?
-fn reads_tables(node: &Node) -> bool {
-    match node {
-        Node::SeqScan { .. } | Node::IndexScan(_) => true,
-        Node::Filter { .. } | Node::NestedLoop { .. } | Node::HashJoin { .. } | Node::Project { .. } => {
-            node.children().into_iter().all(reads_tables)
-        }
-        _ => false,
-    }
 }
 
 /// Adds the columns that an expression reads, those that its subplans need included.
@@ -859,16 +832,6 @@ fn sum(limit: Expr, offset: Expr) -> Expr {
         operator: true,
     };
     Expr { kind: ExprKind::Call(Box::new(call)), ty }
-}
-
-/// What a full join without a pair of equal values is made by: all rows meet where its condition is the same for all of them.
-fn full_join_key(condition: &[Expr]) -> Result<(Expr, Expr, Kind)> {
-    if !condition.iter().all(|expr| matches!(expr.kind, ExprKind::Constant(_))) {
-        let message = "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions";
-        return Err(Error::unsupported(message));
-    }
-    let one = Expr::constant(Constant::Int(1), Type::plain(Oid::INT4));
-    Ok((one.clone(), one, Kind::Int4))
 }
 
 /// The two sides of an equality between an inner item and the rest: (inner side, outer side).

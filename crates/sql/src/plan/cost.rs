@@ -3,22 +3,23 @@
 //! What is known of a table is how many rows and pages it had when somebody last looked ([`Catalog::statistics`]) and what `ANALYZE`
 //! found in its columns; from that [`selectivity`](super::selectivity) says which share of the rows a condition leaves.
 //!
-//! Costs are counted as PostgreSQL counts them: one is what it takes to read a page in order. Tables are taken to be in memory, so that
-//! rows count more than pages do; the numbers are how long this executor's nodes take beside a scan.
+//! Costs are counted as PostgreSQL counts them: one is what it takes to read a page in order from disk. As far as tables are taken to be in
+//! memory rows count more than pages do; the numbers ([`planning`](super::planning)) are how long this executor's nodes take beside a scan.
 //!
 //! Rules
 //! 1. Guesses are made for choices between plans: nothing that a query answers depends on them.
 //! 2. A number of rows is never below one.
 
 use super::path::Access;
+use super::planning::Planning;
 use super::tree::{JoinType, Node};
-use crate::bind::tree::{Bound, Column, Expr, ExprKind, RelationId, Source};
+use crate::bind::tree::{Bound, Column, Expr, ExprKind, RelationId, Root, Source};
 use crate::catalog::Catalog;
 use crate::catalog::column_statistics::ColumnStatistics;
 use crate::catalog::definition::{IndexDef, TableDef};
 use crate::plan::blob::Constant;
 use crate::types::op::Comparison;
-use crate::types::{stored, table};
+use crate::types::{Type, stored, table};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many rows a table is thought to have that nobody has looked at, and a function or a view to give.
@@ -28,24 +29,6 @@ pub(super) const DISTINCT: f64 = 200.0;
 pub(super) const INEQUALITY: f64 = 1.0 / 3.0;
 pub(super) const SELDOM: f64 = 1.0 / DISTINCT;
 pub(super) const HALF: f64 = 0.5;
-
-/// What it costs to pass a row of a scan over, and to test a condition.
-const ROW: f64 = 0.02;
-const TEST: f64 = 0.0025;
-/// To begin a search in an index, and to fetch a row by its place.
-const SEARCH: f64 = 0.20;
-const FETCH: f64 = 0.07;
-/// To put a row into a hash table, to look one up, to hand a row of a join on.
-pub(super) const BUILD: f64 = 0.06;
-pub(super) const PROBE: f64 = 0.025;
-pub(super) const EMIT: f64 = 0.01;
-/// To keep a row, and to look at a pair of rows.
-pub(super) const KEEP: f64 = 0.02;
-pub(super) const PAIR: f64 = 0.01;
-/// To compare two rows.
-const COMPARE: f64 = 0.006;
-/// To add a row to its group.
-const GROUP: f64 = 0.05;
 
 /// What columns of subqueries and groupings stand for.
 pub(super) type Origins = BTreeMap<RelationId, Vec<Expr>>;
@@ -59,6 +42,28 @@ pub struct Guess<'g> {
     pub catalog: &'g Catalog<'g>,
     /// What columns of subqueries stand for.
     pub(super) origins: &'g Origins,
+    /// What things cost.
+    pub(super) planning: &'g Planning,
+}
+
+/// The columns that a statement reads; of a query all results among them.
+pub(super) fn read_by(bound: &Bound, root: &Root) -> BTreeSet<Column> {
+    let mut read = BTreeSet::new();
+    let root = match root {
+        Root::Query(query) => &**query,
+        Root::Modification(modification) => &modification.query,
+    };
+    let commons = bound.commons.iter().flat_map(|common| {
+        let changes = common.modification.as_ref().map(|modification| &modification.query);
+        common.query.as_deref().into_iter().chain(changes)
+    });
+    for query in std::iter::once(root).chain(commons) {
+        bound.columns_of(query, &mut read);
+        let results = 0..query.targets.len() as u16;
+        read.extend(results.map(|column| Column { relation: query.output, column }));
+    }
+    bound.subplans.iter().for_each(|subplan| bound.columns_of(&subplan.query, &mut read));
+    read
 }
 
 impl Guess<'_> {
@@ -167,7 +172,8 @@ impl Guess<'_> {
                 let pairs = self.rows(outer) * self.rows(inner) * self.share(condition.iter());
                 joined(*join, pairs, self.rows(outer), self.rows(inner))
             }
-            Node::HashJoin { join, outer, inner, keys, condition } => {
+            Node::HashJoin { join, outer, inner, keys, condition }
+            | Node::MergeJoin { join, outer, inner, keys, condition } => {
                 let (left, right) = (self.rows(outer), self.rows(inner));
                 let share: f64 =
                     keys.iter().map(|(outer, inner, _)| self.key_share(outer, inner, left, right)).product();
@@ -177,7 +183,7 @@ impl Guess<'_> {
                 Some(ExprKind::Constant(Constant::Int(count))) => self.rows(child).min(*count as f64),
                 _ => self.rows(child),
             },
-            Node::Aggregate { child, grouping } => match grouping.grouped {
+            Node::Aggregate { child, grouping, .. } => match grouping.grouped {
                 false => 1.0,
                 true => self.groups(&grouping.keys, self.rows(child)),
             },
@@ -225,12 +231,18 @@ impl Guess<'_> {
 
     // ---- costs
 
+    /// How many pages a table has.
+    fn table_pages(&self, table: &TableDef) -> f64 {
+        const ROWS_OF_PAGE: f64 = 60.0;
+        let known = self.catalog.statistics(table.oid).map(|known| f64::from(known.pages));
+        known.unwrap_or_else(|| self.table_rows(table) / ROWS_OF_PAGE)
+    }
+
     /// What a scan of a whole table costs.
     pub(super) fn scan_cost(&self, table: &TableDef, tests: usize) -> f64 {
-        const ROWS_OF_PAGE: f64 = 60.0;
-        let rows = self.table_rows(table);
-        let pages = self.catalog.statistics(table.oid).map_or(rows / ROWS_OF_PAGE, |known| f64::from(known.pages));
-        pages * 0.1 + rows * (ROW + tests as f64 * TEST)
+        let planning = self.planning;
+        let rows = self.table_rows(table) * (planning.row() + tests as f64 * planning.test());
+        planning.in_order(self.table_pages(table)) + rows + Planning::off(planning.seq_scan)
     }
 
     /// How many rows an index finds for conditions on a table.
@@ -250,52 +262,80 @@ impl Guess<'_> {
         (self.table_rows(table) * used * few).max(1.0)
     }
 
-    /// What it costs to look so many rows up in an index.
-    pub(super) fn lookup_cost(&self, found: f64) -> f64 {
-        SEARCH + found * FETCH
+    /// What it costs to look so many rows of a table up in an index.
+    pub(super) fn lookup_cost(&self, table: &TableDef, found: f64) -> f64 {
+        let planning = self.planning;
+        planning.search() + planning.fetched(found, self.table_pages(table)) + Planning::off(planning.index_scan)
+    }
+
+    /// What it costs to read so many entries of an index that has all that is read of the rows.
+    pub(super) fn entries_cost(&self, found: f64) -> f64 {
+        let planning = self.planning;
+        planning.search() + found * planning.entry() + Planning::off(planning.index_scan)
+    }
+
+    /// What it costs to sort so many rows of so many bytes each.
+    pub(super) fn sort_cost(&self, rows: f64, bytes: f64) -> f64 {
+        let planning = self.planning;
+        let work = rows * (planning.keep() + planning.compare() * rows.max(2.0).log2());
+        work + planning.sort_spilled(rows, bytes) + Planning::off(planning.sort)
     }
 
     /// What a node's rows cost.
     pub(super) fn cost(&self, node: &Node) -> f64 {
+        let planning = self.planning;
         let below: f64 = match node {
             Node::NestedLoop { .. } => 0.0,
             node => node.children().into_iter().map(|child| self.cost(child)).sum(),
         };
-        let sorted = |rows: f64| rows * (KEEP + COMPARE * rows.max(2.0).log2());
         below
             + match node {
                 Node::SeqScan { table, filter, .. } => self.scan_cost(table, filter.len()),
-                Node::IndexScan(scan) if scan.single => self.lookup_cost(1.0),
+                Node::IndexScan(scan) if scan.only => {
+                    self.entries_cost(self.scanned(&scan.table, scan.relation, scan.seen_to.iter()))
+                }
+                Node::IndexScan(scan) if scan.single => self.lookup_cost(&scan.table, 1.0),
                 Node::IndexScan(scan) => {
-                    self.lookup_cost(self.scanned(&scan.table, scan.relation, scan.seen_to.iter()))
+                    self.lookup_cost(&scan.table, self.scanned(&scan.table, scan.relation, scan.seen_to.iter()))
                 }
                 Node::NestedLoop { outer, inner, .. } => {
                     let rows = self.rows(outer);
                     self.cost(outer)
                         + match &**inner {
-                            Node::Materialize { child, .. } => self.cost(child) + rows * self.rows(child) * PAIR,
+                            Node::Materialize { child, .. } => {
+                                self.cost(child) + rows * self.rows(child) * planning.pair()
+                            }
                             inner => rows * self.cost(inner),
                         }
+                        + Planning::off(planning.nested_loop)
                 }
-                Node::HashJoin { outer, inner, .. } => {
-                    self.rows(outer) * PROBE + self.rows(inner) * BUILD + self.rows(node) * EMIT
+                Node::HashJoin { outer, inner, .. } => self.hash_cost(outer, inner) + self.rows(node) * planning.emit(),
+                Node::MergeJoin { outer, inner, .. } => {
+                    self.merge_cost(self.rows(outer), self.rows(inner)) + self.rows(node) * planning.emit()
                 }
-                Node::Sort { child, .. } => sorted(self.rows(child)),
-                Node::Aggregate { child, grouping } => {
-                    self.rows(child) * (GROUP + grouping.aggregates.len() as f64 * TEST)
+                // Of rows of which few are asked for few are kept.
+                Node::Sort { child, bound: Some(_), .. } => self.sort_cost(self.rows(child), 0.0),
+                Node::Sort { child, .. } => self.sort_cost(self.rows(child), self.row_bytes(child)),
+                Node::Aggregate { child, grouping, sorted } => {
+                    Planning::off(*sorted || grouping.keys.is_empty() || planning.hash_aggregate)
+                        + self.rows(child) * (planning.group() + grouping.aggregates.len() as f64 * planning.test())
                 }
-                Node::Distinct { child, .. } | Node::SetOperation { left: child, .. } => self.rows(child) * GROUP,
-                Node::Window { child, .. } | Node::Materialize { child, .. } => self.rows(child) * KEEP,
-                Node::Filter { child, condition } => self.rows(child) * condition.len() as f64 * TEST,
-                node => self.rows(node) * EMIT,
+                Node::Distinct { child, .. } | Node::SetOperation { left: child, .. } => {
+                    self.rows(child) * planning.group()
+                }
+                Node::Window { child, .. } | Node::Materialize { child, .. } => self.rows(child) * planning.keep(),
+                Node::Filter { child, condition } => self.rows(child) * condition.len() as f64 * planning.test(),
+                node => self.rows(node) * planning.emit(),
             }
     }
 
     /// What has been computed when a node gives its first row.
     pub(super) fn cost_of_first(&self, node: &Node) -> f64 {
         match node {
+            Node::Aggregate { child, sorted: true, .. } => self.cost_of_first(child),
             Node::Sort { .. } | Node::Aggregate { .. } | Node::SetOperation { .. } => self.cost(node),
             Node::HashJoin { outer, inner, .. } => self.cost(inner) + self.cost_of_first(outer),
+            Node::MergeJoin { outer, inner, .. } => self.cost_of_first(outer) + self.cost_of_first(inner),
             Node::NestedLoop { outer, .. } => self.cost_of_first(outer),
             Node::Project { child, .. } | Node::Filter { child, .. } | Node::Limit { child, .. } => {
                 self.cost_of_first(child)
@@ -304,9 +344,8 @@ impl Guess<'_> {
         }
     }
 
-    /// How many bytes a row of the relations that a node brings has on average.
-    pub(super) fn width(&self, node: &Node) -> u64 {
-        const UNKNOWN: f64 = 32.0;
+    /// The relations whose columns are read of a node's rows.
+    fn given(&self, node: &Node) -> BTreeSet<RelationId> {
         let mut relations = BTreeSet::new();
         match node {
             Node::Project { relation, .. } | Node::Append { relation, .. } => {
@@ -317,22 +356,54 @@ impl Guess<'_> {
             }
             node => node.produced(&mut relations),
         }
+        relations
+    }
+
+    /// How many bytes the values of a column have on average.
+    fn column_width(&self, column: Column, ty: Type) -> f64 {
+        const UNKNOWN: f64 = 32.0;
+        let fixed = || stored::width(table::kind(ty.oid)).map(|width| width as f64);
+        self.statistics(column).map(|(known, _)| known.width).or_else(fixed).unwrap_or(UNKNOWN)
+    }
+
+    /// How many bytes a row of the relations that a node brings has on average.
+    pub(super) fn width(&self, node: &Node) -> u64 {
         let mut bytes = 0.0;
-        for relation in relations {
+        for relation in self.given(node) {
             let Some(found) = self.bound.relations.get(relation as usize) else { continue };
             for (column, (_, ty)) in found.columns.iter().enumerate() {
-                let known = self.statistics(Column { relation, column: column as u16 });
-                let fixed = || stored::width(table::kind(ty.oid)).map(|width| width as f64);
-                bytes += known.map(|(known, _)| known.width).or_else(fixed).unwrap_or(UNKNOWN);
+                bytes += self.column_width(Column { relation, column: column as u16 }, *ty);
             }
         }
         bytes.round() as u64
     }
 
-    /// Is it cheaper to look `found` rows up in an index for each of the outer rows than to read all `inner` rows into a hash table,
-    /// which costs `scan`?
-    pub fn prefers_lookups(&self, outer: f64, found: f64, inner: f64, scan: f64) -> bool {
-        outer * self.lookup_cost(found) <= scan + inner * BUILD + outer * PROBE
+    /// How many bytes of memory a row of a node takes that is kept: of columns that the statement reads.
+    pub(super) fn row_bytes(&self, node: &Node) -> f64 {
+        self.given(node).into_iter().map(|relation| self.kept_bytes(relation)).sum()
+    }
+
+    /// The same of one relation.
+    pub(super) fn kept_bytes(&self, relation: RelationId) -> f64 {
+        const OF_VALUE: f64 = 16.0;
+        let Some(found) = self.bound.relations.get(relation as usize) else { return 0.0 };
+        let from = Column { relation, column: 0 };
+        let read = self.bound.read.range(from..=Column { relation, column: u16::MAX });
+        let bytes = read.map(|column| match found.columns.get(usize::from(column.column)) {
+            Some((_, ty)) if stored::width(table::kind(ty.oid)).is_none() => OF_VALUE + self.column_width(*column, *ty),
+            _ => OF_VALUE,
+        });
+        bytes.sum()
+    }
+
+    /// Is it cheaper to look `found` rows of a table up in an index for each of the outer rows than to read all `inner` rows into a hash
+    /// table or to sort them, which costs `scan`?
+    pub fn prefers_lookups(&self, table: &TableDef, (outer, found): (f64, f64), inner: f64, scan: f64) -> bool {
+        let planning = self.planning;
+        let hashed = inner * planning.build() + outer * planning.probe() + Planning::off(planning.hash_join);
+        let sorted = self.sort_cost(inner, 0.0) + self.sort_cost(outer, 0.0);
+        let joined = scan + hashed.min(sorted + self.merge_cost(outer, inner));
+        outer * self.lookup_cost(table, found) + Planning::off(planning.nested_loop) <= joined
     }
 }
 

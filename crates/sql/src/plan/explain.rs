@@ -16,7 +16,7 @@ use crate::types::{Type, io, table, typmod};
 
 /// What is shown of a plan, with what it is thought to cost if that is wanted.
 pub fn shown(bound: &Bound, tree: &Tree, catalog: &Catalog<'_>, costs: bool) -> ShownNode {
-    let guess = costs.then_some(Guess { bound, catalog, origins: &tree.origins });
+    let guess = costs.then_some(Guess { bound, catalog, origins: &tree.origins, planning: &tree.planning });
     let types = TypesAtHand::of(&catalog.definitions);
     let root = ShownNode::default();
     let mut printer =
@@ -123,7 +123,7 @@ impl Printer<'_> {
                 add("Index Name", index);
                 add("Relation Name", &scan.table.name);
                 add("Alias", &or(&scan.alias, &scan.table.name));
-                fields[0].1 = Value::text("Index Scan");
+                fields[0].1 = Value::text(if scan.only { "Index Only Scan" } else { "Index Scan" });
             }
             Node::Function { name, call, .. } => {
                 let function = match &call.kind {
@@ -133,9 +133,13 @@ impl Printer<'_> {
                 add("Function Name", function);
                 add("Alias", &or(name, function));
             }
-            Node::NestedLoop { join, .. } | Node::HashJoin { join, .. } => {
+            Node::NestedLoop { join, .. } | Node::HashJoin { join, .. } | Node::MergeJoin { join, .. } => {
                 add("Join Type", if *join == JoinType::Inner { "Inner" } else { join_word(*join).trim_start() });
-                let word = if matches!(node, Node::HashJoin { .. }) { "Hash Join" } else { "Nested Loop" };
+                let word = match node {
+                    Node::HashJoin { .. } => "Hash Join",
+                    Node::MergeJoin { .. } => "Merge Join",
+                    _ => "Nested Loop",
+                };
                 fields[0].1 = Value::text(word);
             }
             Node::Aggregate { .. } => {
@@ -281,14 +285,15 @@ impl Printer<'_> {
                 self.line(depth, &format!("{prefix}Nested Loop{}", join_word(*join)), node);
                 self.condition(depth, "Join Filter", condition);
             }
-            Node::HashJoin { join, keys, condition, .. } => {
-                self.line(depth, &format!("{prefix}Hash{} Join", join_word(*join)), node);
+            Node::HashJoin { join, keys, condition, .. } | Node::MergeJoin { join, keys, condition, .. } => {
+                let word = if matches!(node, Node::HashJoin { .. }) { "Hash" } else { "Merge" };
+                self.line(depth, &format!("{prefix}{word}{} Join", join_word(*join)), node);
                 let equal: Vec<String> = keys
                     .iter()
                     .map(|(outer, inner, _)| format!("({} = {})", self.expr(outer), self.expr(inner)))
                     .collect();
                 let equal = if equal.len() == 1 { equal[0].clone() } else { format!("({})", equal.join(" AND ")) };
-                self.note(depth, &format!("Hash Cond: {equal}"));
+                self.note(depth, &format!("{word} Cond: {equal}"));
                 self.condition(depth, "Join Filter", condition);
             }
             Node::Sort { keys, bound, child } => {
@@ -312,10 +317,11 @@ impl Printer<'_> {
                 }
             }
             Node::Limit { .. } => self.line(depth, &format!("{prefix}Limit"), node),
-            Node::Aggregate { grouping, .. } => {
+            Node::Aggregate { grouping, sorted, .. } => {
                 let empty = grouping.sets.iter().filter(|set| set.is_empty()).count();
                 let word = match () {
                     () if grouping.keys.is_empty() => "Aggregate",
+                    () if *sorted => "GroupAggregate",
                     () if empty > 0 => "MixedAggregate",
                     () => "HashAggregate",
                 };
@@ -379,8 +385,9 @@ impl Printer<'_> {
 
     fn index_scan(&mut self, scan: &IndexScan, node: &Node, depth: usize, prefix: &str) {
         let index = scan.table.index(scan.index).map_or("", |index| index.name.as_str());
-        let word = if scan.backward { "Index Scan Backward" } else { "Index Scan" };
-        let what = format!("{word} using {index}");
+        let word = if scan.only { "Index Only Scan" } else { "Index Scan" };
+        let backward = if scan.backward { " Backward" } else { "" };
+        let what = format!("{word}{backward} using {index}");
         self.line(depth, &format!("{prefix}{}", Printer::named(&what, &scan.table.name, &scan.alias)), node);
         self.condition(depth, "Index Cond", &scan.seen_to);
         self.condition(depth, "Filter", &scan.filter);

@@ -13,13 +13,13 @@
 //!    join. Two columns of one item are never in the same class by way of others, so that nothing is tested twice or never.
 //! 3. A subquery that only filters ([`unnest`](super::unnest)) is an item whose conditions are all tested at its join.
 
-use super::choose::{Planner, columns_in, equality_sides, filtered};
-use super::cost::{BUILD, EMIT, Guess, KEEP, PAIR, PROBE};
+use super::choose::{Planner, columns_in, filtered};
+use super::cost::Guess;
+use super::equijoin::keys_of;
 use super::order::{self, Item, Joined, Joins, Method, Prices, Set, members};
 use super::path::best_index;
 use super::tree::{JoinType, Node};
 use super::unnest::Rows as Unnested;
-use crate::bind::expr::common_kind;
 use crate::bind::tree::{Call, Column, Expr, ExprKind, From, RelationId, Source};
 use crate::bind::walk::relations_in;
 use crate::catalog::definition::{Rows, TableDef};
@@ -88,6 +88,10 @@ struct Known<'k> {
     tables: Vec<Option<(RelationId, Arc<TableDef>)>>,
     /// The parts that a part's conditions read.
     neighbours: Vec<Set>,
+    /// How many bytes of memory a row of a part takes.
+    bytes: Vec<f64>,
+    /// Those of tables that are read whole.
+    whole: Vec<bool>,
     pending: &'k Relations,
     lookups: RefCell<BTreeMap<(Set, usize), Option<f64>>>,
 }
@@ -143,9 +147,43 @@ impl Joins for Known<'_> {
         self.lookups.borrow_mut().insert((left, item), cost);
         cost
     }
+
+    fn bytes(&self, set: Set) -> f64 {
+        // Of what only filters no column is read behind its join.
+        let given = members(set).filter(|part| set.count_ones() == 1 || self.parts[*part].join == JoinType::Inner);
+        given.map(|part| self.bytes[part]).sum()
+    }
+
+    fn ordering(&self, set: Set, rows: f64, other: Set) -> f64 {
+        let sort = self.guess.sort_cost(rows, self.bytes(set));
+        match self.ordered_by_index(set, other) {
+            Some(cost) => cost.min(sort),
+            None => sort,
+        }
+    }
 }
 
 impl Known<'_> {
+    /// What it costs more to read a table by an index in the order in which it is merged with others; none if there is no such index.
+    fn ordered_by_index(&self, set: Set, other: Set) -> Option<f64> {
+        if set.count_ones() != 1 {
+            return None;
+        }
+        let item = set.trailing_zeros() as usize;
+        let (_, table) = self.tables[item].as_ref().filter(|_| self.whole[item])?;
+        let mut equalities = self.classes.iter().filter(|class| class.connects(set, other));
+        let (class, None) = (equalities.next()?, equalities.next()) else { return None };
+        let (.., column, _) = class.members.iter().find(|(part, ..)| *part == item)?;
+        let ExprKind::Column(column) = column.kind else { return None };
+        let leads = table.indexes.iter().any(|index| {
+            let columns = index.key_columns().filter(|_| index.usable && index.predicate.is_none());
+            columns.is_some_and(|columns| columns.first() == Some(&column.column))
+        });
+        let tests = self.parts[item].mine.len();
+        let all = || self.guess.lookup_cost(table, self.guess.table_rows(table));
+        leads.then(|| all() - self.guess.scan_cost(table, tests))
+    }
+
     fn lookup_cost(&self, left: Set, item: usize, relation: RelationId, table: &Arc<TableDef>) -> Option<f64> {
         let right: Set = 1 << item;
         let among = |needs: Set| needs & right != 0 && needs & !(left | right) == 0;
@@ -166,7 +204,7 @@ impl Known<'_> {
             return None;
         }
         let found = self.guess.found((relation, table), &access, &usable);
-        Some(self.guess.lookup_cost(found))
+        Some(self.guess.lookup_cost(table, found))
     }
 }
 
@@ -324,8 +362,7 @@ impl Planner<'_> {
         }
         let tree = {
             let known = self.known(&parts, &classes, &conjuncts, &items, &pending);
-            let prices = Prices { build: BUILD, probe: PROBE, emit: EMIT, keep: KEEP, pair: PAIR };
-            order::order(&items, &known, prices)
+            order::order(&items, &known, Prices::of(self.planning))
         };
         let Some((tree, rows)) = tree else {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "the items of FROM depend on one another"));
@@ -381,7 +418,7 @@ impl Planner<'_> {
             let guess = self.guess();
             let rows = guess.relation_rows(relation, part.mine.iter());
             let cost = match self.cheapest(relation, &table, &conditions, pending) {
-                Some(access) => guess.lookup_cost(guess.found((relation, &table), &access, &conditions)),
+                Some(access) => guess.lookup_cost(&table, guess.found((relation, &table), &access, &conditions)),
                 None => guess.scan_cost(&table, conditions.len()),
             };
             return Ok(Item { cost, rows, depends, filters, repeats });
@@ -505,7 +542,15 @@ impl Planner<'_> {
             let others = conjuncts.iter().filter(|conjunct| conjunct.needs & own != 0);
             (classes | others.fold(0, |set, conjunct| set | conjunct.needs)) & !own
         });
+        let bytes = |part: &Part| part.relations.iter().map(|relation| guess.kept_bytes(*relation)).sum();
+        let is_whole = |part: &Part| {
+            let conditions: Vec<&Expr> = part.mine.iter().collect();
+            self.table(part)
+                .is_some_and(|(relation, table)| self.cheapest(relation, &table, &conditions, pending).is_none())
+        };
         Known {
+            bytes: parts.iter().map(bytes).collect(),
+            whole: parts.iter().map(is_whole).collect(),
             guess,
             parts,
             classes,
@@ -551,35 +596,16 @@ impl Planner<'_> {
         let (inner, inner_set) = self.build(right, build)?;
         let joining = build.take(outer_set, inner_set);
         let set = outer_set | inner_set;
-        if method == Method::Hash {
-            let relations = build.relations(inner_set);
-            let (mut keys, mut condition) = (Vec::new(), Vec::new());
-            for expr in joining {
-                match equality_sides(&expr, &relations, &there) {
-                    Some((inner, outer)) => {
-                        let kind = common_kind(outer.ty.oid, inner.ty.oid);
-                        keys.push((outer, inner, kind));
-                    }
-                    None => condition.push(expr),
-                }
-            }
-            if !keys.is_empty() {
-                let (outer, inner) = (Box::new(outer), Box::new(inner));
-                return Ok((Node::HashJoin { join, outer, inner, keys, condition }, set));
-            }
-            return Ok((self.pairs(join, outer, inner, condition), set));
+        if method == Method::Pairs {
+            return Ok((self.pairs(join, outer, inner, joining), set));
         }
-        Ok((self.pairs(join, outer, inner, joining), set))
-    }
-
-    fn pairs(&self, join: JoinType, outer: Node, inner: Node, condition: Vec<Expr>) -> Node {
-        let inner = match inner {
-            // What costs nothing to do again is not kept.
-            inner @ (Node::Once { .. } | Node::Values { .. } | Node::WorkScan { .. }) => inner,
-            inner @ Node::CommonScan { .. } if !self.is_open(&inner) => inner,
-            inner => self.materialize(inner),
+        let (keys, condition) = keys_of(joining, &build.relations(inner_set), &there);
+        let node = match method {
+            _ if keys.is_empty() => self.pairs(join, outer, inner, condition),
+            Method::Merge => self.merge_join(join, outer, inner, keys, condition),
+            _ => Node::HashJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition },
         };
-        Node::NestedLoop { join, outer: Box::new(outer), inner: Box::new(inner), condition }
+        Ok((node, set))
     }
 
     /// A part's node; with others' rows around it, and by an index, if it is looked up.

@@ -14,11 +14,13 @@
 //! | `recursive` | recursive queries, and what is computed again |
 //! | `window` | from windows to sorts and nodes |
 //! | `unnest` | subqueries in conditions that become joins |
-//! | `join`, `order` | which tables are joined in which order, and how |
+//! | `join`, `order`, `equijoin` | which tables are joined in which order, and how |
+//! | `sorted` | rows in an order that a node above needs |
 //! | [`path`] | how a table's rows are found |
 //! | `ahead` | which loops read rows ahead |
 //! | [`cost`], `selectivity`, `known` | how many rows there may be, and what they cost |
 //! | [`worth`] | whether it pays to plan for the values of parameters |
+//! | [`planning`] | what the session's settings say of methods and costs |
 //! | [`lock`] | how an execution locks the tables |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
 //! | [`explain`], [`shown`] | what `EXPLAIN` shows of it |
@@ -26,7 +28,8 @@
 //!
 //! Rules
 //! 1. See [`blob`] for what a plan may hold: no address, no name to look up, nothing of one execution.
-//! 2. A plan names the definitions that it was made from, with their versions; it is used only while they are current.
+//! 2. A plan names the definitions that it was made from, with their versions; it is used only while they are current, and under the
+//!    settings that it was made under.
 //! 3. Planning decides; execution does. Where an execution has a choice, it depends on data alone.
 
 mod ahead;
@@ -35,6 +38,7 @@ pub mod cache;
 pub mod choose;
 pub mod cost;
 pub mod encode;
+mod equijoin;
 pub mod explain;
 mod join;
 mod known;
@@ -42,12 +46,14 @@ pub mod lock;
 pub mod number;
 mod order;
 pub mod path;
+pub mod planning;
 pub mod program;
 mod pull_up;
 pub mod record;
 mod recursive;
 mod selectivity;
 pub mod shown;
+mod sorted;
 pub mod tree;
 mod unnest;
 mod window;
@@ -140,6 +146,11 @@ impl<'p> Plan<'p> {
     pub fn worth(self) -> worth::Worth {
         let header = self.header();
         worth::Worth { cost: f32::from_bits(header.cost), shape: header.shape }
+    }
+
+    /// The number of the values of settings that it was made under.
+    pub fn planning(self) -> u32 {
+        self.header().planning
     }
 
     /// True if all these bits are set.

@@ -3,7 +3,8 @@
 //! ```text
 //!   items      0: orders   1: customer   2: lineitem          each with rows, cost, what it needs to be there before
 //!   sets       001 010 100 -> 011 101 110 -> 111              the cheapest tree of each from the cheapest ones of its parts
-//!   methods    look the right item up by an index for each row of the left | hash the right side | compare all pairs
+//!   methods    look the right item up by an index for each row of the left | hash the right side |
+//!              merge both in order | compare all pairs
 //! ```
 //!
 //! This part sees numbers only: which conditions there are and what an index can do is asked of its caller ([`Joins`]).
@@ -14,6 +15,7 @@
 //! 3. With more than [`ITEMS_MAX`] items the pair that costs least is joined first, then the next, until one tree is left.
 //! 4. An item that depends on others, or that only filters their rows, stands alone on the right of its join.
 
+use super::planning::Planning;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -47,6 +49,8 @@ pub(super) enum Method {
     Lookup,
     /// The right side is put into a hash table.
     Hash,
+    /// Both sides are put in order and merged.
+    Merge,
     /// All pairs are looked at; what repeats is computed again for each row.
     Pairs,
 }
@@ -77,6 +81,10 @@ pub(super) trait Joins {
     fn hashes(&self, left: Set, right: Set) -> bool;
     /// What it costs to look the partners of one row up in an item, if an index helps.
     fn lookup(&self, left: Set, item: usize) -> Option<f64>;
+    /// How many bytes of memory a row of a set takes.
+    fn bytes(&self, set: Set) -> f64;
+    /// What it costs to put so many rows of a set in the order in which they are merged with those of another one.
+    fn ordering(&self, set: Set, rows: f64, other: Set) -> f64;
 }
 
 /// What rows cost beside those of the items.
@@ -87,6 +95,33 @@ pub(super) struct Prices {
     pub(super) emit: f64,
     pub(super) keep: f64,
     pub(super) pair: f64,
+    pub(super) merge: f64,
+    /// What loops, hash tables and merging cost beside their work.
+    pub(super) loops: f64,
+    pub(super) hashes: f64,
+    pub(super) merges: f64,
+    /// Rows of tables are kept where they are looked at again and again.
+    pub(super) keeps: bool,
+    /// What goes to files is priced by it; none where all fits.
+    pub(super) planning: Option<Planning>,
+}
+
+impl Prices {
+    pub(super) fn of(planning: &Planning) -> Prices {
+        Prices {
+            build: planning.build(),
+            probe: planning.probe(),
+            emit: planning.emit(),
+            keep: planning.keep(),
+            pair: planning.pair(),
+            merge: planning.merge(),
+            loops: Planning::off(planning.nested_loop),
+            hashes: Planning::off(planning.hash_join),
+            merges: Planning::off(planning.merge_join),
+            keeps: planning.material,
+            planning: Some(*planning),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -140,17 +175,24 @@ impl<J: Joins> Search<'_, J> {
         {
             // Where one partner is enough the others are not looked at.
             let cost = if filters { cost.min(self.prices.pair * 40.0) } else { cost };
-            offer(left_cost + left_rows * cost + emitted, Method::Lookup);
+            offer(left_cost + left_rows * cost + emitted + self.prices.loops, Method::Lookup);
         }
         if !repeats && self.joins.hashes(left, right) {
-            let cost = right_rows * self.prices.build + left_rows * self.prices.probe;
-            offer(left_cost + right_cost + cost + emitted, Method::Hash);
+            let work = right_rows * self.prices.build + left_rows * self.prices.probe;
+            let sides = ((left_rows, self.joins.bytes(left)), (right_rows, self.joins.bytes(right)));
+            let cost = work + self.prices.planning.map_or(0.0, |planning| planning.hash_spilled(sides.0, sides.1));
+            offer(left_cost + right_cost + cost + emitted + self.prices.hashes, Method::Hash);
         }
-        let cost = match repeats {
+        if !repeats && self.joins.hashes(left, right) {
+            let ordering = self.joins.ordering(left, left_rows, right) + self.joins.ordering(right, right_rows, left);
+            let cost = ordering + (left_rows + right_rows) * self.prices.merge;
+            offer(left_cost + right_cost + cost + emitted + self.prices.merges, Method::Merge);
+        }
+        let cost = match repeats || (single.is_some() && !self.prices.keeps) {
             true => left_rows * (right_cost + right_rows * self.prices.pair),
             false => right_cost + right_rows * self.prices.keep + left_rows * right_rows * self.prices.pair,
         };
-        offer(left_cost + cost + emitted, Method::Pairs);
+        offer(left_cost + cost + emitted + self.prices.loops, Method::Pairs);
         best
     }
 
@@ -297,12 +339,25 @@ fn tree(best: &[Option<Best>], set: Set) -> Joined {
 mod tests {
     use super::*;
 
-    const PRICES: Prices = Prices { build: 0.06, probe: 0.025, emit: 0.01, keep: 0.02, pair: 0.01 };
+    const PRICES: Prices = Prices {
+        build: 0.06,
+        probe: 0.025,
+        emit: 0.01,
+        keep: 0.02,
+        pair: 0.01,
+        merge: 0.03,
+        loops: 0.0,
+        hashes: 0.0,
+        merges: 0.0,
+        keeps: true,
+        planning: None,
+    };
 
     /// Equalities between pairs of items, each with its share; items with an index on them.
     struct Chain {
         equal: Vec<(usize, usize, f64)>,
         indexed: Set,
+        in_order: Set,
     }
 
     impl Joins for Chain {
@@ -318,6 +373,14 @@ mod tests {
         fn hashes(&self, left: Set, right: Set) -> bool {
             let one = |a: usize, b: usize| left >> a & right >> b & 1 == 1;
             self.equal.iter().any(|(a, b, _)| one(*a, *b) || one(*b, *a))
+        }
+
+        fn bytes(&self, _: Set) -> f64 {
+            50.0
+        }
+
+        fn ordering(&self, set: Set, rows: f64, _: Set) -> f64 {
+            rows * if set & self.in_order == set { 0.001 } else { 0.02 + 0.006 * rows.max(2.0).log2() }
         }
 
         fn lookup(&self, left: Set, item: usize) -> Option<f64> {
@@ -336,6 +399,7 @@ mod tests {
                 let word = match method {
                     Method::Lookup => "?",
                     Method::Hash => "#",
+                    Method::Merge => "=",
                     Method::Pairs => "*",
                 };
                 format!("({}{word}{})", shown(left), shown(right))
@@ -349,35 +413,47 @@ mod tests {
 
     #[test]
     fn the_smaller_side_is_hashed() {
-        let joins = Chain { equal: vec![(0, 1, 0.001)], indexed: 0 };
+        let joins = Chain { equal: vec![(0, 1, 0.001)], indexed: 0, in_order: 0 };
         assert_eq!(ordered(&[item(1000.0), item(1e6)], &joins).as_deref(), Some("(1#0)"));
         assert_eq!(ordered(&[item(1e6), item(1000.0)], &joins).as_deref(), Some("(0#1)"));
     }
 
     #[test]
     fn a_few_rows_are_looked_up() {
-        let joins = Chain { equal: vec![(0, 1, 1e-6)], indexed: 0b10 };
+        let joins = Chain { equal: vec![(0, 1, 1e-6)], indexed: 0b10, in_order: 0 };
         assert_eq!(ordered(&[item(10.0), item(1e6)], &joins).as_deref(), Some("(0?1)"));
         assert_eq!(ordered(&[item(1e6), item(1e6)], &joins).as_deref(), Some("(0#1)"));
     }
 
     #[test]
+    fn what_is_in_order_is_merged() {
+        let joins = Chain { equal: vec![(0, 1, 1e-5)], indexed: 0, in_order: 0b11 };
+        assert_eq!(ordered(&[item(1e5), item(1e5)], &joins).as_deref(), Some("(0=1)"));
+        let joins = Chain { equal: vec![(0, 1, 1e-5)], indexed: 0, in_order: 0 };
+        assert_eq!(ordered(&[item(1e5), item(1e5)], &joins).as_deref(), Some("(0#1)"));
+        // Unless nothing else is allowed.
+        let prices = Prices { hashes: 1e10, loops: 1e10, ..PRICES };
+        let tree = order(&[item(1e5), item(1e5)], &joins, prices).map(|(tree, _)| shown(&tree));
+        assert_eq!(tree.as_deref(), Some("(0=1)"));
+    }
+
+    #[test]
     fn what_is_not_connected_is_crossed_only_if_that_costs_less() {
         // Only 1 connects 0 and 2. While both are small, one pass over 1 for the pairs of both is cheaper; many pairs are not made.
-        let joins = Chain { equal: vec![(0, 1, 0.05), (1, 2, 0.05)], indexed: 0 };
+        let joins = Chain { equal: vec![(0, 1, 0.05), (1, 2, 0.05)], indexed: 0, in_order: 0 };
         let tree = ordered(&[item(20.0), item(1e5), item(20.0)], &joins).unwrap();
         assert!(tree.contains("(0*2)"), "{tree}");
-        let joins = Chain { equal: vec![(0, 1, 1e-4), (1, 2, 1e-4)], indexed: 0 };
+        let joins = Chain { equal: vec![(0, 1, 1e-4), (1, 2, 1e-4)], indexed: 0, in_order: 0 };
         let tree = ordered(&[item(1e4), item(1e5), item(1e4)], &joins).unwrap();
         assert!(!tree.contains('*'), "{tree}");
         // Of what costs the same the first comes first.
-        let joins = Chain { equal: vec![], indexed: 0 };
+        let joins = Chain { equal: vec![], indexed: 0, in_order: 0 };
         assert_eq!(ordered(&[item(3.0), item(3.0)], &joins).as_deref(), Some("(0*1)"));
     }
 
     #[test]
     fn dependent_items_come_after_what_they_need() {
-        let joins = Chain { equal: vec![], indexed: 0 };
+        let joins = Chain { equal: vec![], indexed: 0, in_order: 0 };
         let after = |depends| Item { depends, repeats: true, ..item(1.0) };
         assert_eq!(ordered(&[after(0b10), item(5.0)], &joins).as_deref(), Some("(1*0)"));
         assert_eq!(ordered(&[after(0b10), after(0b01)], &joins), None);
@@ -385,7 +461,7 @@ mod tests {
 
     #[test]
     fn filters_stand_on_the_right() {
-        let joins = Chain { equal: vec![(0, 1, 0.5)], indexed: 0 };
+        let joins = Chain { equal: vec![(0, 1, 0.5)], indexed: 0, in_order: 0 };
         let filter = Item { filters: true, depends: 0b01, ..item(10.0) };
         assert_eq!(ordered(&[item(1e6), filter], &joins).as_deref(), Some("(0#1)"));
     }
@@ -394,7 +470,7 @@ mod tests {
     fn many_items_are_joined_one_by_one() {
         let count = 30;
         let equal = (1..count).map(|one| (one - 1, one, 0.001)).collect();
-        let joins = Chain { equal, indexed: 0 };
+        let joins = Chain { equal, indexed: 0, in_order: 0 };
         let mut items = vec![item(1000.0); count];
         items[7] = Item { filters: true, depends: 1 << 6, ..item(1000.0) };
         let tree = ordered(&items, &joins).unwrap();

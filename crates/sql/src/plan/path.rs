@@ -12,7 +12,7 @@ use super::blob::Constant;
 use super::known;
 use super::tree::{Bound as IndexBound, IndexScan, JoinType, Key, Node};
 use crate::bind::implied::{Implied, alike, implied};
-use crate::bind::tree::{Bound, BoundIndex, Expr, ExprKind, Origin, RelationId};
+use crate::bind::tree::{Bound, BoundIndex, Column, Expr, ExprKind, Origin, RelationId, TABLE_OID};
 use crate::catalog::definition::{IndexDef, Rows, TableDef};
 use crate::key;
 use crate::types::function::Volatility;
@@ -324,8 +324,8 @@ fn plain_prefix(pattern: &[u8]) -> (Vec<u8>, bool) {
 
 /// A scan of a stored table, by an index if there is an access.
 pub(super) fn scan(
-    relation: RelationId,
-    alias: String,
+    bound: &Bound,
+    (relation, alias): (RelationId, String),
     table: &Arc<TableDef>,
     filter: Vec<Expr>,
     access: Option<Access>,
@@ -340,6 +340,8 @@ pub(super) fn scan(
             false => rest.push(expr),
         }
     }
+    let index = table.index(access.index);
+    let only = index.is_some_and(|index| has_all_that_is_read(bound, table, index, relation));
     Node::IndexScan(Box::new(IndexScan {
         relation,
         alias,
@@ -352,6 +354,43 @@ pub(super) fn scan(
         filter: rest,
         single: access.single,
         backward: false,
+        only,
+    }))
+}
+
+/// Has an index, in its entries, all columns that the statement reads of a relation's rows?
+pub(super) fn has_all_that_is_read(bound: &Bound, table: &TableDef, index: &IndexDef, relation: RelationId) -> bool {
+    let Some(columns) = index.key_columns().filter(|_| bound.by_index_alone) else { return false };
+    let is_there = |column: &Column| {
+        let ty = table.columns.get(usize::from(column.column)).map(|column| column.ty.oid);
+        column.column == TABLE_OID
+            || (columns.contains(&column.column) && ty.is_some_and(|oid| key::is_exact(table::kind(oid))))
+    };
+    bound.read.range(Column { relation, column: 0 }..=Column { relation, column: u16::MAX }).all(is_there)
+}
+
+/// A scan of all rows of a table by an index, perhaps from its end.
+pub(super) fn whole_scan(
+    bound: &Bound,
+    (relation, alias): (RelationId, String),
+    table: &Arc<TableDef>,
+    filter: Vec<Expr>,
+    (index, backward): (Oid, bool),
+) -> Node {
+    let found = table.index(index);
+    Node::IndexScan(Box::new(IndexScan {
+        only: found.is_some_and(|index| has_all_that_is_read(bound, table, index, relation)),
+        relation,
+        alias,
+        table: table.clone(),
+        index,
+        equal: Vec::new(),
+        low: None,
+        high: None,
+        seen_to: Vec::new(),
+        filter,
+        single: false,
+        backward,
     }))
 }
 
@@ -381,28 +420,63 @@ pub(super) fn ordered(bound: &Bound, node: &mut Node, keys: &[Order], whole: boo
             scan.backward = backward;
             true
         }
+        // A node above needs the order that its sides have: it is as it is.
+        Node::MergeJoin { join: JoinType::Inner | JoinType::Left | JoinType::Semi | JoinType::Anti, .. }
+        | Node::Sort { bound: None, .. } => has_order(node, keys),
         Node::SeqScan { relation, alias, table, filter } if whole => {
-            let found = table.indexes.iter().filter(|index| index.usable).find_map(|index| {
-                let parts = parts(bound, table, index, *relation)?;
-                let backward = gives_order(bound, index, &parts, 0, keys)?;
-                has_all(bound, index, *relation, filter.iter()).then_some((index.oid, backward))
-            });
-            let Some((index, backward)) = found else { return false };
-            *node = Node::IndexScan(Box::new(IndexScan {
-                relation: *relation,
-                alias: std::mem::take(alias),
-                table: table.clone(),
-                index,
-                equal: Vec::new(),
-                low: None,
-                high: None,
-                seen_to: Vec::new(),
-                filter: std::mem::take(filter),
-                single: false,
-                backward,
-            }));
+            let found = order_index(bound, (*relation, table), filter, keys);
+            let Some(found) = found else { return false };
+            let (alias, filter) = (std::mem::take(alias), std::mem::take(filter));
+            *node = whole_scan(bound, (*relation, alias), &table.clone(), filter, found);
             true
         }
+        _ => false,
+    }
+}
+
+/// Do rows come in the order of these keys already, because they were sorted for a node above or by one?
+fn has_order(node: &Node, keys: &[Order]) -> bool {
+    match node {
+        Node::MergeJoin { join, keys: merged, .. } => {
+            let is_key = |(outer, inner, _): &(Expr, Expr, Kind), key: &Expr| {
+                outer == key || (*join == JoinType::Inner && inner == key)
+            };
+            keys.len() <= merged.len()
+                && keys.iter().zip(merged).all(|(key, merged)| !key.1 && !key.2 && is_key(merged, &key.0))
+        }
+        Node::Sort { keys: sorted, bound: None, .. } => {
+            keys.len() <= sorted.len()
+                && keys.iter().zip(sorted).all(|((expr, descending, nulls_first), sorted)| {
+                    (expr, *descending, *nulls_first) == (&sorted.expr, sorted.descending, sorted.nulls_first)
+                        && sorted.kind == table::kind(expr.ty.oid)
+                })
+        }
+        _ => false,
+    }
+}
+
+/// An index that gives all rows of a table in the order of these keys, and whether from its end.
+fn order_index(
+    bound: &Bound,
+    (relation, table): (RelationId, &TableDef),
+    filter: &[Expr],
+    keys: &[Order],
+) -> Option<(Oid, bool)> {
+    table.indexes.iter().filter(|index| index.usable).find_map(|index| {
+        let parts = parts(bound, table, index, relation)?;
+        let backward = gives_order(bound, index, &parts, 0, keys)?;
+        has_all(bound, index, relation, filter.iter()).then_some((index.oid, backward))
+    })
+}
+
+/// Could an index give a node's rows in the order of these keys, if all of its table were read by it?
+pub(super) fn can_be_ordered(bound: &Bound, node: &Node, keys: &[Order]) -> bool {
+    match node {
+        Node::Filter { child, .. } => can_be_ordered(bound, child, keys),
+        Node::NestedLoop {
+            join: JoinType::Inner | JoinType::Left | JoinType::Semi | JoinType::Anti, outer, ..
+        } => can_be_ordered(bound, outer, keys),
+        Node::SeqScan { relation, table, filter, .. } => order_index(bound, (*relation, table), filter, keys).is_some(),
         _ => false,
     }
 }

@@ -162,8 +162,13 @@ records! {
         low,
         /// Pushes its greatest value.
         high,
-        /// Bit 0: `low` itself is out; bit 1: `high` itself is out; bit 2: from the end; bit 3: at most one row.
+        /// Bit 0: `low` itself is out; bit 1: `high` itself is out; bit 2: from the end; bit 3: at most one row; bit 4: the index has all
+        /// that is read.
         flags,
+        /// Then: pairs of column of the index and register.
+        entry,
+        /// The types of the index's columns.
+        entry_types,
     }
     /// Rows of another node for which a condition holds.
     Filter {
@@ -205,6 +210,33 @@ records! {
         /// The node whose rows are looked up.
         outer,
         /// The node whose rows are kept in the hash table.
+        inner,
+        /// Pushes the outer row's keys.
+        outer_keys,
+        /// Pushes the inner row's keys.
+        inner_keys,
+        /// The kinds of the keys.
+        kinds,
+        /// What else must hold.
+        condition,
+        /// Registers of the inner node that are read above.
+        saved,
+        /// Registers that are null where an outer row has no partner.
+        nulls,
+        /// Registers that are null where an inner row has no partner.
+        outer_nulls,
+        /// Where kept bytes are.
+        buffer,
+        /// Registers of the outer node that are read above.
+        outer_saved,
+    }
+    /// Rows of two nodes, which come in the order of their keys, with equal keys.
+    MergeJoin {
+        /// 0 inner, 1 left, 2 semi, 3 anti, 4 right, 5 full.
+        join,
+        /// The node whose rows come one after another.
+        outer,
+        /// The node of which all rows with one key are kept.
         inner,
         /// Pushes the outer row's keys.
         outer_keys,
@@ -269,6 +301,8 @@ records! {
         tests,
         /// Registers of the node that keys and aggregates are computed from.
         saved,
+        /// 1 if the rows of a group come one after another.
+        sorted,
     }
     /// Rows of another node, which come in order, with what is computed from the rows around each.
     WindowAgg {
@@ -513,6 +547,8 @@ parts! {
         cost,
         /// The same.
         shape,
+        /// The number of the values of settings that it was made under.
+        planning,
     }
     /// A parameter.
     ParameterRecord {

@@ -4,6 +4,7 @@
 //! 1. A node says what it does and to what; registers and programs come later ([`super::encode`]).
 //! 2. Expressions are those of the bound statement: columns by relation, whatever nodes lie between.
 
+use super::planning::Planning;
 use crate::bind::tree::{Column, Expr, Frame, FrameEnd, Grouping, ModificationKind, RelationId, RowLock, WindowCall};
 use crate::catalog::definition::TableDef;
 use crate::types::{Kind, Oid};
@@ -27,6 +28,8 @@ pub struct Tree {
     pub origins: std::collections::BTreeMap<RelationId, Vec<Expr>>,
     /// What the plan is worth beside others of the statement, where that matters.
     pub worth: Option<super::worth::Worth>,
+    /// What it was made under.
+    pub planning: Planning,
 }
 
 /// A query inside an expression.
@@ -172,6 +175,14 @@ pub enum Node {
         keys: Vec<(Expr, Expr, Kind)>,
         condition: Vec<Expr>,
     },
+    /// Both sides come in the order of the keys, nulls last.
+    MergeJoin {
+        join: JoinType,
+        outer: Box<Node>,
+        inner: Box<Node>,
+        keys: Vec<(Expr, Expr, Kind)>,
+        condition: Vec<Expr>,
+    },
     Sort {
         child: Box<Node>,
         keys: Vec<Key>,
@@ -186,6 +197,8 @@ pub enum Node {
     Aggregate {
         child: Box<Node>,
         grouping: Box<Grouping>,
+        /// Rows of a group come one after another.
+        sorted: bool,
     },
     Window {
         child: Box<Node>,
@@ -300,6 +313,8 @@ pub struct IndexScan {
     pub single: bool,
     /// From the end.
     pub backward: bool,
+    /// The index has all that is read of the rows: they are not looked at where it is known that they are visible.
+    pub only: bool,
 }
 
 /// Rows that are locked.
@@ -388,7 +403,7 @@ impl Node {
             | Node::Distinct { child, .. }
             | Node::Materialize { child, .. } => child.produced(relations),
             Node::LockRows(rows) => rows.child.produced(relations),
-            Node::Aggregate { child, grouping } => {
+            Node::Aggregate { child, grouping, .. } => {
                 relations.insert(grouping.relation);
                 child.produced(relations);
             }
@@ -396,7 +411,9 @@ impl Node {
                 relations.insert(window.relation);
                 child.produced(relations);
             }
-            Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => {
+            Node::NestedLoop { outer, inner, .. }
+            | Node::HashJoin { outer, inner, .. }
+            | Node::MergeJoin { outer, inner, .. } => {
                 outer.produced(relations);
                 inner.produced(relations);
             }
@@ -441,7 +458,9 @@ impl Node {
             | Node::Aggregate { child, .. }
             | Node::Window { child, .. } => vec![child],
             Node::LockRows(rows) => vec![&rows.child],
-            Node::NestedLoop { outer, inner, .. } | Node::HashJoin { outer, inner, .. } => vec![outer, inner],
+            Node::NestedLoop { outer, inner, .. }
+            | Node::HashJoin { outer, inner, .. }
+            | Node::MergeJoin { outer, inner, .. } => vec![outer, inner],
             Node::Append { children, .. } => children.iter().collect(),
             Node::SetOperation { left, right, .. } | Node::Recursion { first: left, rest: right, .. } => {
                 vec![left, right]
@@ -474,7 +493,7 @@ impl Node {
             }
             Node::Filter { condition, .. } | Node::NestedLoop { condition, .. } => condition.iter().for_each(visit),
             Node::Project { targets, .. } => targets.iter().for_each(visit),
-            Node::HashJoin { keys, condition, .. } => {
+            Node::HashJoin { keys, condition, .. } | Node::MergeJoin { keys, condition, .. } => {
                 for (outer, inner, _) in keys {
                     visit(outer);
                     visit(inner);

@@ -23,7 +23,7 @@ pub struct Worth {
 impl Worth {
     /// What a tree is worth.
     pub(crate) fn of(bound: &Bound, tree: &Tree, catalog: &Catalog<'_>) -> Worth {
-        let guess = Guess { bound, catalog, origins: &tree.origins };
+        let guess = Guess { bound, catalog, origins: &tree.origins, planning: &tree.planning };
         let subplans = tree.subplans.iter().map(|subplan| &subplan.root);
         let commons = tree.commons.iter().flatten().map(|common| &common.root);
         let mut hasher = DefaultHasher::new();
@@ -45,7 +45,9 @@ fn shape(node: &Node, out: &mut DefaultHasher) {
             let bounds = (scan.low.is_some(), scan.high.is_some(), scan.backward);
             (scan.relation, scan.index.0, scan.equal.len(), bounds).hash(out);
         }
-        Node::NestedLoop { join, .. } | Node::HashJoin { join, .. } => number(join).hash(out),
+        Node::NestedLoop { join, .. } | Node::HashJoin { join, .. } | Node::MergeJoin { join, .. } => {
+            number(join).hash(out)
+        }
         _ => {}
     }
     let children = node.children();

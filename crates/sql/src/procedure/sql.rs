@@ -55,7 +55,9 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     fn plan(&mut self, piece: &Piece) -> Result<Option<Arc<Planned>>> {
         let (session, env) = (&mut *self.session, self.env);
         let number = piece.number as usize;
-        if let Some(kept) = self.frame.kept[number].as_mut().filter(|kept| kept.shape == self.frame.shape) {
+        let shape = self.frame.shape;
+        let is_current = |kept: &&mut Kept| kept.shape == shape && session.is_of_settings(env, &kept.planned.plan);
+        if let Some(kept) = self.frame.kept[number].as_mut().filter(is_current) {
             let tables = &kept.planned.tables;
             if tables.is_empty() {
                 return Ok(Some(kept.planned.clone()));

@@ -12,7 +12,8 @@
 //! Rules
 //! 1. Tables are locked before the stamp is taken: then none of them is changed before the transaction ends, and a change that was
 //!    committed before is counted in the stamp ([`crate::catalog::store`], rule 1).
-//! 2. There is no stamp while somebody commits definitions, and none in a transaction that has changed some.
+//! 2. A plan that was made under other settings ([`crate::plan::planning`]) does not stand, whatever its stamp is.
+//! 3. There is no stamp while somebody commits definitions, and none in a transaction that has changed some.
 
 use super::prepared::PlanId;
 use super::{Environment, Session, bytes_in};
@@ -119,8 +120,16 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(stands)
     }
 
+    /// Was a plan made under the settings that count now?
+    pub(crate) fn is_of_settings(&self, env: &Environment<'_>, plan: &[u8]) -> bool {
+        Plan::new(plan).is_none_or(|plan| plan.planning() == self.view(env).planning_number())
+    }
+
     /// Locks the tables of one of the session's plans and answers whether it stands.
     pub(crate) fn lock_plan(&mut self, env: &Environment<'_>, id: PlanId) -> Result<bool> {
+        if !self.is_of_settings(env, self.plans.bytes(id)) {
+            return Ok(false);
+        }
         let tables = stored_tables(self.plans.bytes(id));
         if tables.is_empty() {
             return Ok(true);

@@ -21,6 +21,7 @@ use crate::lexer::{Literal, Literals, Normalised, literal, normalise};
 use crate::parser::{self, ast::Statement};
 use crate::plan::blob::Constant;
 use crate::plan::cache::Cached;
+use crate::plan::planning::Planning;
 use crate::plan::{self, Plan, blob, flags};
 use crate::procedure::run::Notices;
 use crate::types::datetime::{Style, Zone};
@@ -249,6 +250,7 @@ impl<A: Allocator + Copy> Session<A> {
             let columns = known.table.columns.iter();
             columns.for_each(|column| key.extend_from_slice(format!("{}:{:?},", column.name, column.ty).as_bytes()));
         }
+        key.extend_from_slice(&view.planning_number().to_le_bytes());
         key.push(u8::from(new_parameters));
         key.extend_from_slice(&(types.len() as u32).to_le_bytes());
         types.iter().for_each(|oid| key.extend_from_slice(&oid.0.to_le_bytes()));
@@ -270,6 +272,7 @@ impl<A: Allocator + Copy> Session<A> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog(env)?;
+        let planning = Planning::of(&self.view(env));
         on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
             let statement = parser::parse(text, range.0, range.1, &bump)?;
@@ -289,7 +292,7 @@ impl<A: Allocator + Copy> Session<A> {
             match bind::bind(&statement, &setting, &arena, &bump) {
                 Ok((mut bound, root)) => {
                     bound.hints = hints(&bound, (text, slots), &arena, &style);
-                    let tree = plan::choose::choose(&mut bound, root, &catalog)?;
+                    let tree = plan::choose::choose(&mut bound, root, &catalog, &planning)?;
                     if bound.wants_literals.get() && !slots.is_empty() {
                         return Ok(Err(NeedsLiterals));
                     }

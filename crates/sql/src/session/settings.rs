@@ -20,8 +20,8 @@ use crate::types::datetime::DateOrder as TypesDateOrder;
 use allocator_api2::alloc::Allocator;
 use allocator_api2::vec::Vec as ListVec;
 use base::settings::{
-    DateFormat, DateOrder, Description, Effective, IntervalStyle, Isolation, SESSION_NUMBERS, SESSION_TEXTS, SettingId,
-    SettingSet, Slot, Source, ValueRef, show,
+    DateFormat, DateOrder, Description, Effective, IntervalStyle, Isolation, PLANNING, SESSION_NUMBERS, SESSION_TEXTS,
+    SettingId, SettingSet, Slot, Source, ValueRef, number_of_planning, show,
 };
 use base::{Error, Result, sqlstate};
 
@@ -390,12 +390,17 @@ pub struct SettingsView<'v> {
 
 /// A session's own values, whatever its memory.
 trait OwnValues {
+    fn own(&self) -> &SettingSet;
     fn value(&self, id: SettingId) -> Option<ValueRef<'_>>;
     fn source(&self, id: SettingId) -> Source;
     fn custom(&self, name: &str) -> Option<&str>;
 }
 
 impl<A: Allocator + Copy> OwnValues for Settings<A> {
+    fn own(&self) -> &SettingSet {
+        &self.own
+    }
+
     fn value(&self, id: SettingId) -> Option<ValueRef<'_>> {
         Settings::value(self, id)
     }
@@ -444,6 +449,14 @@ impl<'v> SettingsView<'v> {
     /// A boolean setting.
     pub fn bool(&self, id: SettingId) -> bool {
         self.value(id).bool()
+    }
+
+    /// A number for the values that plans depend on: plans that were made under another one are not used.
+    pub fn planning_number(&self) -> u32 {
+        match self.own.own().meets(&PLANNING) {
+            true => number_of_planning(|id| self.value(id).number()),
+            false => self.effective.planning(),
+        }
     }
 
     /// How much memory a sort may use, in bytes.

@@ -373,6 +373,7 @@ impl<A: Allocator + Copy> Session<A> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog(env)?;
+        let planning = plan::planning::Planning::of(&self.view(env));
         let plan = on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
             let mut exprs = Vec::with_capacity(wanted.len());
@@ -399,7 +400,7 @@ impl<A: Allocator + Copy> Session<A> {
             if !bound.subplans.is_empty() {
                 return Err(Error::unsupported("cannot use subquery in CALL argument"));
             }
-            let tree = plan::choose::choose(&mut bound, root, &catalog)?;
+            let tree = plan::choose::choose(&mut bound, root, &catalog, &planning)?;
             plan::encode::encode(&bound, &tree)
         })?;
         Ok(plan)

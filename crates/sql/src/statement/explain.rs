@@ -180,6 +180,7 @@ impl<A: Allocator + Copy> Session<A> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog(env)?;
+        let planning = plan::planning::Planning::of(&self.view(env));
         kernel::fiber::on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
             let parsed;
@@ -205,7 +206,7 @@ impl<A: Allocator + Copy> Session<A> {
                 Err(Unbound::Error(error)) => return Err(error),
                 Err(Unbound::NeedsLiterals) => return Err(Error::unsupported("a literal of this kind here")),
             };
-            let tree = plan::choose::choose(&mut bound, root, &catalog)?;
+            let tree = plan::choose::choose(&mut bound, root, &catalog, &planning)?;
             let root = plan::explain::shown(&bound, &tree, &catalog, wanted.costs);
             let planned = match wanted.analyze {
                 true => {

@@ -102,6 +102,7 @@ impl<A: Allocator + Copy> Session<A> {
         let styles = self.styles(env)?;
         let style = styles.style(self.transaction.started_at());
         let catalog = self.catalog(env)?;
+        let planning = plan::planning::Planning::of(&self.view(env));
         let plan = kernel::fiber::on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
             let setting = Setting {
@@ -118,7 +119,7 @@ impl<A: Allocator + Copy> Session<A> {
             if !bound.subplans.is_empty() {
                 return Err(Error::unsupported("cannot use subquery in EXECUTE parameter"));
             }
-            let tree = plan::choose::choose(&mut bound, root, &catalog)?;
+            let tree = plan::choose::choose(&mut bound, root, &catalog, &planning)?;
             plan::encode::encode(&bound, &tree)
         })?;
         Ok(self.gather(env, &plan, &[], 1, notices)?.rows)

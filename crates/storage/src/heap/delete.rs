@@ -31,6 +31,7 @@ impl Heap {
             match self.verdict(&page, tid.slot, writer, Strength::Update, true) {
                 Verdict::Free => {
                     let command = self.end_command(&page, tid.slot, writer)?;
+                    self.unsee(&page)?;
                     buffer::log(&mut room, own, 0, &record, [&mut page], |[bytes]| record.apply(own, bytes))?;
                     HeapPageMut::new(page.volatile()).set_command(tid.slot, command.0, command.1)?;
                     drop(page);

@@ -9,6 +9,7 @@ use crate::page::Tid;
 use crate::page::heap::row::{HEAP_ONLY, ROW_FLAGS, XMIN_ABORTED};
 use crate::page::heap::{Fate, HeapPage, Slot, Version, word_at};
 use crate::relation::row::Count;
+use crate::relation::sight::Sight;
 use base::Result;
 
 /// What there was behind a place.
@@ -52,6 +53,20 @@ impl Heap {
     /// Errors: those of [`crate::Pool::pin`].
     #[inline]
     pub fn fetch<R>(&self, reader: &Reader<'_>, root: Tid, look: impl FnOnce(Tid, &[u8]) -> R) -> Result<Fetched<R>> {
+        self.fetch_noting(reader, root, None, look)
+    }
+
+    /// The same; a page that is all visible is noted, so that the next one need not come.
+    ///
+    /// Errors: those of [`crate::Pool::pin`].
+    #[inline]
+    pub fn fetch_noting<R>(
+        &self,
+        reader: &Reader<'_>,
+        root: Tid,
+        sight: Option<&Sight>,
+        look: impl FnOnce(Tid, &[u8]) -> R,
+    ) -> Result<Fetched<R>> {
         let pinned = self.relations.pool.pin(self.page_of(root))?;
         let page = pinned.read();
         let Some(heap) = view(&page)? else { return Ok(Fetched::Dead) };
@@ -61,6 +76,11 @@ impl Heap {
             if self.sees(&page, heap, slot, &version, reader) {
                 let result = look(Tid::new(root.block, slot), version.row());
                 let worth_pruning = steps > 0 && self.is_worth_pruning(heap);
+                if let Some(sight) = sight
+                    && heap.all_visible()
+                {
+                    sight.note(root.block);
+                }
                 drop(page);
                 if worth_pruning {
                     drop(pinned);

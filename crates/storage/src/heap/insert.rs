@@ -59,6 +59,7 @@ impl Heap {
             let slot = vacant_slot(&page)?;
             let record = HeapInsert { page: id, slot, row };
             let flags = if fresh { RECORD_INIT } else { 0 };
+            self.unsee(&page)?;
             buffer::log(&mut room, xid, flags, &record, [&mut page], |[bytes]| record.apply(xid, fresh, bytes))?;
             HeapPageMut::new(page.volatile()).set_command(slot, command, false)?;
             drop(page);
@@ -112,6 +113,7 @@ impl Heap {
     ) -> Result<()> {
         let record = HeapMultiInsert { page: page.id(), rows };
         let flags = if fresh { RECORD_INIT } else { 0 };
+        self.unsee(page)?;
         buffer::log(room, xid, flags, &record, [page], |[bytes]| record.apply(xid, fresh, bytes))?;
         let mut heap = HeapPageMut::new(page.volatile());
         record.rows.iter().try_for_each(|&(slot, _)| heap.set_command(slot, command, false))

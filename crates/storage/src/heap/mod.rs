@@ -32,7 +32,8 @@
 //!    nothing of storage.
 //! 4. A row's *lock identity* is the root of its chain: versions of one chain share the lock word. A version may leave its chain only
 //!    when nobody else has locked the row, because its locks would stay behind.
-//! 5. A snapshot that found a place stays held while the place is used: it keeps the version and its successors on their pages.
+//! 5. A page that is all visible is known as such to readers of indexes ([`crate::relation::sight`]): before it changes they are told.
+//! 6. A snapshot that found a place stays held while the place is used: it keeps the version and its successors on their pages.
 //!
 //! What this does not do: know columns, indexes (the caller enters new versions there, unless the update was hot), or constraints.
 
@@ -59,6 +60,7 @@ pub use scan::{Batch, Scan};
 pub use sequence::{Advance, SequenceState};
 pub use update::Changes;
 
+use crate::buffer::PageMut;
 use crate::page::header::{self, PageType};
 use crate::page::heap::HeapPage;
 use crate::page::{PAGE_SIZE, PageBytes, Tid, damaged};
@@ -152,6 +154,20 @@ impl Heap {
 
     fn page_of(&self, tid: Tid) -> PageId {
         PageId { rel: self.rel, block: tid.block }
+    }
+}
+
+impl Heap {
+    /// A page is about to change, which is latched alone: who trusts that all of it is visible must not do so any more.
+    #[inline]
+    fn unsee(&self, page: &PageMut<'_>) -> Result<()> {
+        // Of a relation that nobody has used since the start nothing is known. To use it now would take a latch.
+        if view(page)?.is_some_and(HeapPage::all_visible)
+            && let Some(row) = self.relations.row_if_used(self.rel)
+        {
+            self.relations.clear_seen(row, page.id().block);
+        }
+        Ok(())
     }
 }
 

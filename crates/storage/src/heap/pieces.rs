@@ -170,6 +170,7 @@ impl Pieces {
                 Some(piece) if piece.number == number && piece.check == place.check => piece.next,
                 _ => return Err(self.missing(at)),
             };
+            self.heap.unsee(&page)?;
             buffer::log(&mut room, own, 0, &record, [&mut page], |[bytes]| record.apply(own, bytes))?;
             drop(page);
             relations.changed(self.heap.rel, Changed { deleted: 1, ..Changed::default() })?;

@@ -123,7 +123,13 @@ impl Heap {
         }
         let dead_slots = plan.dead.len() as u64;
         let record = HeapPrune { page: page.id(), plan };
+        self.unsee(page)?;
         buffer::log(room, Xid(0), 0, &record, [page], |[bytes]| record.apply(bytes))?;
+        if view(page)?.is_some_and(HeapPage::all_visible)
+            && let Some(row) = self.relations.row_if_used(self.rel)
+        {
+            self.relations.set_seen(row, page.id().block);
+        }
         let after = view(page)?.map_or(0, |heap| heap.versions().count());
         Ok(Pruned { versions: (before - after) as u64, dead_slots, changed: true })
     }

@@ -162,6 +162,7 @@ impl Heap {
         let hot = !changes.indexed;
         let id = page.id();
         let record = HeapUpdate { page: id, old_slot: slot, new_slot, hot, keys_updated: changes.keys, delta };
+        self.unsee(page)?;
         buffer::log(room, own, 0, &record, [page], |[bytes]| record.apply(own, bytes))?;
         let mut heap = HeapPageMut::new(page.volatile());
         heap.set_command(slot, command.0, command.1)?;
@@ -229,6 +230,8 @@ impl Heap {
                 row,
             };
             let flags = if fresh { RECORD_INIT } else { 0 };
+            self.unsee(&new)?;
+            self.unsee(&old)?;
             buffer::log(room, own, flags, &record, [&mut new, &mut old], |[new, old]| {
                 // The old page first: only there can the change still turn out not to fit.
                 record.apply_old(own, old)?;

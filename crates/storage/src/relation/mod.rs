@@ -5,6 +5,7 @@
 //! | [`row`] | a relation's row in the region: where inserts go, where room is, what was counted |
 //! | [`counts`] | what was done to relations, counted by session |
 //! | `space` | a byte for each block: how much room it has |
+//! | [`sight`] | the same: whether everybody sees all that is there |
 //! | [`place`] | a page for a new row version; more blocks |
 //! | `pending` | files that a transaction has made or dropped |
 //! | [`finish`] | commit and abort, files included |
@@ -30,6 +31,7 @@ pub mod finish;
 pub(crate) mod pending;
 pub mod place;
 pub mod row;
+pub mod sight;
 mod space;
 pub mod spill;
 
@@ -197,6 +199,7 @@ impl Relations {
         }
         let row = self.rows.get(index as usize - 1);
         self.space.release(&row.space);
+        self.space.release(&row.seen);
         row.set_next_free(shared.free.load(Relaxed));
         shared.free.store(index, Relaxed);
         shared.used.fetch_sub(1, Relaxed);

@@ -293,5 +293,6 @@ impl Relations {
     pub(super) fn cut(&self, row: &Row, first: u32) {
         row.cut(first);
         self.space.clear_from(&row.space, first);
+        self.space.clear_from(&row.seen, first);
     }
 }

@@ -24,6 +24,10 @@ kernel::shared! {
         pub(super) latch: Latch,
         /// The root of the map of free space.
         pub(super) space: AtomicU64,
+        /// The root of the map of pages that are known to be all visible.
+        pub(super) seen: AtomicU64,
+        /// How often a vacuum has taken entries of rows that are gone out of the indexes.
+        entries_gone: AtomicU64,
 
         inserted: AtomicU64,
         updated: AtomicU64,
@@ -118,6 +122,7 @@ impl Row {
         self.probed.store(0, Relaxed);
         self.hand.store(0, Relaxed);
         self.space.store(0, Relaxed);
+        self.seen.store(0, Relaxed);
         self.clean_below.store(0, Relaxed);
         self.reset_counts(&Read::default());
         self.forget_history();
@@ -215,6 +220,19 @@ impl Row {
                 target.store(0, Relaxed);
             }
         }
+    }
+
+    /// A vacuum has taken the entries of rows out of all indexes, and is about to let their places be used again.
+    pub(crate) fn say_entries_gone(&self) {
+        if !kernel::fault::planted("vacuum.entries_untold") {
+            // Pairs with the Acquire below: who sees a page that is all visible since sees this too.
+            self.entries_gone.fetch_add(1, AcqRel);
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_of_entries_gone(&self) -> u64 {
+        self.entries_gone.load(Acquire)
     }
 
     /// Counts what was done.

@@ -181,8 +181,34 @@ impl SpaceMap {
         }
     }
 
-    /// Sets a byte if there is a chunk for it.
-    fn try_set(&self, root: &AtomicU64, block: u32, value: u8) -> bool {
+    /// Makes the chunk that tells of a block, if there is none. `latch` is the relation's.
+    pub(super) fn make_chunk(&self, root: &AtomicU64, latch: &'static Latch, block: u32) {
+        if self.chunk_of(root, block).is_none() {
+            let _latch = latch.lock(Mode::Exclusive, Event::RelationLatch);
+            // Rule 1.
+            let _ = self.make_path(root, block);
+        }
+    }
+
+    /// The chunk that tells of a block, and which of its bytes does.
+    #[inline]
+    fn chunk_of(&self, root: &AtomicU64, block: u32) -> Option<(usize, u64)> {
+        let (mut height, mut chunk) = Root(root.load(Acquire)).parts()?;
+        if block as u64 >= span(height) {
+            return None;
+        }
+        let mut rest = block as u64;
+        while height > 0 {
+            let step = span(height - 1);
+            chunk = Child(self.chunks.get(chunk)[(rest / step) as usize].load(Acquire)).chunk()?;
+            rest %= step;
+            height -= 1;
+        }
+        Some((chunk, rest))
+    }
+
+    /// Sets a byte if there is a chunk for it. Takes no latch.
+    pub(super) fn try_set(&self, root: &AtomicU64, block: u32, value: u8) -> bool {
         let Some((mut height, mut chunk)) = Root(root.load(Acquire)).parts() else { return false };
         if block as u64 >= span(height) {
             return false;
@@ -210,23 +236,10 @@ impl SpaceMap {
     }
 
     /// What is noted of a block.
-    #[cfg(test)]
+    #[inline]
     pub(super) fn get(&self, root: &AtomicU64, block: u32) -> u8 {
-        let Some((mut height, mut chunk)) = Root(root.load(Acquire)).parts() else { return 0 };
-        if block as u64 >= span(height) {
-            return 0;
-        }
-        let mut rest = block as u64;
-        while height > 0 {
-            let step = span(height - 1);
-            match Child(self.chunks.get(chunk)[(rest / step) as usize].load(Acquire)).chunk() {
-                Some(below) => chunk = below,
-                None => return 0,
-            }
-            rest %= step;
-            height -= 1;
-        }
-        self.chunks.get(chunk)[(rest / 8) as usize].load(Acquire).to_le_bytes()[(rest % 8) as usize]
+        let Some((chunk, byte)) = self.chunk_of(root, block) else { return 0 };
+        self.chunks.get(chunk)[(byte / 8) as usize].load(Acquire).to_le_bytes()[(byte % 8) as usize]
     }
 
     /// Takes a block out if it has a byte: whoever gets true has it to himself.

@@ -199,13 +199,17 @@ impl Vacuum<'_> {
 
     fn do_page(&mut self, block: u32, ring: &mut ScanRing) -> Result<()> {
         let id = PageId { rel: self.heap.rel(), block };
+        self.relations.make_sight(self.row, block);
         let looked = {
             let pinned = self.relations.pool.pin_scan(id, ring)?;
             let page = pinned.read();
             match heap_page(&page)? {
                 None => Some((PageClass::of(&page), 0)),
                 Some(heap) if heap.slot_count() == 0 => Some((PageClass::of(&page), 0)),
-                Some(heap) if heap.all_visible() => Some((PageClass::of(&page), heap.versions().count() as u64)),
+                Some(heap) if heap.all_visible() => {
+                    self.relations.set_seen(self.row, block);
+                    Some((PageClass::of(&page), heap.versions().count() as u64))
+                }
                 Some(_) => None,
             }
         };
@@ -293,6 +297,7 @@ impl Vacuum<'_> {
             self.report.entries += removed.entries;
             self.report.index_pages += removed.deleted;
         }
+        self.row.say_entries_gone();
         kernel::fault::point("vacuum.indexes_done");
         for slots in dead.chunk_by(|a, b| a.block == b.block) {
             kernel::session::check_interrupts()?;

@@ -201,6 +201,7 @@ impl Encoder<'_> {
             stack: 0,
             cost: self.tree.worth.map_or(0, |worth| worth.cost.to_bits()),
             shape: self.tree.worth.map_or(0, |worth| worth.shape),
+            planning: self.tree.planning.number,
         };
         header.length = self.plan.at().0;
         for (index, word) in header.to_words().into_iter().enumerate() {

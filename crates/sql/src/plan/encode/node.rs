@@ -5,14 +5,15 @@ use super::super::blob::At;
 use super::super::program::{Code, Step};
 use super::super::record::{
     Aggregate, AggregateRecord, Append, CommonScan, Distinct, Filter, FunctionScan, HashJoin, IndexScan, Limit,
-    LockRecord, LockRows, Materialize, NestedLoop, Nothing, Once, Project, Recursion, SeqScan, SetOperation, Sort,
-    Values, ViewScan, WindowAgg, WindowRecord, WorkScan,
+    LockRecord, LockRows, Materialize, MergeJoin, NestedLoop, Nothing, Once, Project, Recursion, SeqScan, SetOperation,
+    Sort, Values, ViewScan, WindowAgg, WindowRecord, WorkScan,
 };
-use super::super::tree::{self, Key, Node};
+use super::super::tree::{self, JoinType, Key, Node};
 use super::modification::{index_key, storage};
 use super::{Columns, DEPTH_MAX, Encoder, columns_in, flags};
 use crate::bind::tree::{Column, Expr, ExprKind, FrameEnd, ROW_ID, RelationId, Source, TABLE_OID, WindowFunction};
-use crate::catalog::definition::{Rows, TableDef};
+use crate::catalog::definition::{IndexDef, Rows, TableDef};
+use crate::key;
 use crate::parser::ast::{LockStrength, LockWait};
 use crate::types::op::Op;
 use crate::types::{Kind, function, table};
@@ -138,31 +139,37 @@ impl Encoder<'_> {
                 record.write(&mut self.plan, state)
             }
             Node::HashJoin { join, outer, inner, keys, condition } => {
-                let mut read = needed.clone();
-                self.reads(condition, &mut read);
-                let above = read.clone();
-                for (left, right, _) in keys {
-                    columns_in(left, &self.tree.subplans, &mut read);
-                    columns_in(right, &self.tree.subplans, &mut read);
-                }
-                let outer_at = self.node(outer, &read)?.0;
-                let inner_at = self.node(inner, &read)?.0;
-                let left: Vec<Expr> = keys.iter().map(|(left, ..)| left.clone()).collect();
-                let right: Vec<Expr> = keys.iter().map(|(_, right, _)| right.clone()).collect();
-                let kinds: Vec<u32> = keys.iter().map(|(.., kind)| *kind as u32).collect();
-                let record = HashJoin {
-                    join: *join as u32,
-                    outer: outer_at,
-                    inner: inner_at,
-                    outer_keys: self.values(&left)?,
-                    inner_keys: self.values(&right)?,
-                    kinds: self.plan.list(&kinds).0,
-                    condition: self.condition(condition)?,
-                    saved: self.saved(inner, &above)?,
-                    nulls: self.saved(inner, needed)?,
-                    outer_nulls: self.saved(outer, needed)?,
-                    buffer: self.new_buffer(),
-                    outer_saved: self.saved(outer, &above)?,
+                let record = self.equijoin(*join, (outer, inner), keys, condition, needed)?;
+                record.write(&mut self.plan, state)
+            }
+            Node::MergeJoin { join, outer, inner, keys, condition } => {
+                let HashJoin {
+                    join,
+                    outer,
+                    inner,
+                    outer_keys,
+                    inner_keys,
+                    kinds,
+                    condition,
+                    saved,
+                    nulls,
+                    outer_nulls,
+                    buffer,
+                    outer_saved,
+                } = self.equijoin(*join, (outer, inner), keys, condition, needed)?;
+                let record = MergeJoin {
+                    join,
+                    outer,
+                    inner,
+                    outer_keys,
+                    inner_keys,
+                    kinds,
+                    condition,
+                    saved,
+                    nulls,
+                    outer_nulls,
+                    buffer,
+                    outer_saved,
                 };
                 record.write(&mut self.plan, state)
             }
@@ -174,7 +181,7 @@ impl Encoder<'_> {
                 let offset = offset.as_ref().map_or(Ok(0), |expr| self.program(expr))?;
                 Limit { child, count, offset, ties, buffer }.write(&mut self.plan, state)
             }
-            Node::Aggregate { child, grouping } => self.aggregate(child, grouping, needed, state)?,
+            Node::Aggregate { child, grouping, sorted } => self.aggregate(child, (grouping, *sorted), needed, state)?,
             Node::Window { child, window } => self.window(child, window, needed, state)?,
             Node::Distinct { child, keys, sorted } => {
                 let mut read = needed.clone();
@@ -265,6 +272,43 @@ impl Encoder<'_> {
             }
             Node::LockRows(rows) => self.lock_rows(rows, needed, state)?,
             Node::Modify(modify) => self.modify(modify, needed, state)?,
+        })
+    }
+
+    /// A join by keys; one by merging has the same fields.
+    fn equijoin(
+        &mut self,
+        join: JoinType,
+        (outer, inner): (&Node, &Node),
+        keys: &[(Expr, Expr, Kind)],
+        condition: &[Expr],
+        needed: &Columns,
+    ) -> Result<HashJoin> {
+        let mut read = needed.clone();
+        self.reads(condition, &mut read);
+        let above = read.clone();
+        for (left, right, _) in keys {
+            columns_in(left, &self.tree.subplans, &mut read);
+            columns_in(right, &self.tree.subplans, &mut read);
+        }
+        let outer_at = self.node(outer, &read)?.0;
+        let inner_at = self.node(inner, &read)?.0;
+        let left: Vec<Expr> = keys.iter().map(|(left, ..)| left.clone()).collect();
+        let right: Vec<Expr> = keys.iter().map(|(_, right, _)| right.clone()).collect();
+        let kinds: Vec<u32> = keys.iter().map(|(.., kind)| *kind as u32).collect();
+        Ok(HashJoin {
+            join: join as u32,
+            outer: outer_at,
+            inner: inner_at,
+            outer_keys: self.values(&left)?,
+            inner_keys: self.values(&right)?,
+            kinds: self.plan.list(&kinds).0,
+            condition: self.condition(condition)?,
+            saved: self.saved(inner, &above)?,
+            nulls: self.saved(inner, needed)?,
+            outer_nulls: self.saved(outer, needed)?,
+            buffer: self.new_buffer(),
+            outer_saved: self.saved(outer, &above)?,
         })
     }
 
@@ -423,6 +467,20 @@ impl Encoder<'_> {
         Ok(record.write(&mut self.plan, state))
     }
 
+    /// Pairs of an index's column and register for all that is read of a table's rows; none if the index does not have all of it.
+    fn entry(&mut self, scan: &tree::IndexScan, index: &IndexDef, read: &Columns) -> Result<Option<u32>> {
+        let mut pairs = Vec::new();
+        for column in read.iter().filter(|column| column.relation == scan.relation && column.column != TABLE_OID) {
+            let ty = scan.table.columns.get(usize::from(column.column)).map(|column| column.ty.oid);
+            let place = index.columns.iter().position(|part| part.column == Some(column.column));
+            let (Some(place), true) = (place, ty.is_some_and(|oid| key::is_exact(table::kind(oid)))) else {
+                return Ok(None);
+            };
+            pairs.extend([place as u32, u32::from(self.register(*column)?)]);
+        }
+        Ok(Some(self.plan.list(&pairs).0))
+    }
+
     pub(super) fn index_scan(&mut self, scan: &tree::IndexScan, needed: &Columns, state: u32) -> Result<At> {
         self.flags |= flags::READS;
         let mut read = needed.clone();
@@ -432,6 +490,12 @@ impl Encoder<'_> {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "an index is not there"));
         };
         let key = index_key(&scan.table, index);
+        // What is read has been found out for the statement as a whole; here it is known exactly.
+        let entry = if scan.only { self.entry(scan, index, &read)? } else { None };
+        let types: Vec<u32> = match entry {
+            Some(_) => (0..index.columns.len()).map(|at| index.column_type(&scan.table, at).oid.0).collect(),
+            None => Vec::new(),
+        };
         let bound = |encoder: &mut Self, bound: &tree::Bound| match bound {
             Some((expr, _)) => encoder.program(expr),
             None => Ok(0),
@@ -455,7 +519,10 @@ impl Encoder<'_> {
             flags: u32::from(excluded(&scan.low))
                 | u32::from(excluded(&scan.high)) << 1
                 | u32::from(scan.backward) << 2
-                | u32::from(scan.single) << 3,
+                | u32::from(scan.single) << 3
+                | u32::from(entry.is_some()) << 4,
+            entry: entry.unwrap_or(0),
+            entry_types: self.plan.list(&types).0,
         };
         Ok(record.write(&mut self.plan, state))
     }
@@ -558,7 +625,7 @@ impl Encoder<'_> {
     pub(super) fn aggregate(
         &mut self,
         child: &Node,
-        grouping: &crate::bind::tree::Grouping,
+        (grouping, sorted): (&crate::bind::tree::Grouping, bool),
         needed: &Columns,
         state: u32,
     ) -> Result<At> {
@@ -659,6 +726,7 @@ impl Encoder<'_> {
             grouped: u32::from(grouping.grouped),
             buffer: self.new_buffer(),
             saved: self.plan.list(&saved).0,
+            sorted: u32::from(sorted),
         };
         Ok(record.write(&mut self.plan, state))
     }

@@ -42,6 +42,12 @@ fn removed(node: &ShownNode) -> Option<(String, String)> {
     Some((format!("Rows Removed by {word}"), format!("{rows:.0}")))
 }
 
+/// How many rows a scan of an index alone has looked at, in all loops.
+fn fetched(node: &ShownNode) -> Option<u64> {
+    let actual = node.actual.filter(|_| node.title.contains("Index Only Scan"))?;
+    Some(actual.measure.fetched)
+}
+
 // ---- text
 
 fn text(shown: &Shown, wanted: &Wanted) -> Vec<String> {
@@ -85,6 +91,9 @@ fn text_node(node: &ShownNode, indent: usize, top: bool, wanted: &Wanted, lines:
     }
     if let Some((word, rows)) = removed(node).filter(|(_, rows)| rows != "0") {
         lines.push(format!("{pad}{word}: {rows}"));
+    }
+    if let Some(count) = fetched(node) {
+        lines.push(format!("{pad}Heap Fetches: {count}"));
     }
     if let Some(actual) = node.actual.filter(|_| wanted.buffers) {
         let parts = [("hit", actual.measure.hits), ("read", actual.measure.reads)];
@@ -162,6 +171,9 @@ fn group(node: &ShownNode, wanted: &Wanted) -> Value {
     }
     if let Some((word, rows)) = removed(node) {
         add(&word, Value::Plain(rows));
+    }
+    if let Some(count) = fetched(node) {
+        add("Heap Fetches", Value::number(count));
     }
     if let Some(actual) = node.actual.filter(|_| wanted.buffers) {
         add("Shared Hit Blocks", Value::number(actual.measure.hits));
