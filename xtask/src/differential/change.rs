@@ -1,7 +1,7 @@
 //! Random changes: `INSERT`, `UPDATE`, `DELETE` in their longer forms, with what they return.
 
-use super::expression::{Column, Scope};
-use super::query::{Maker, separated};
+use super::expression::Scope;
+use super::query::{Maker, columns_of, separated};
 use super::schema::Table;
 use super::text::{Text, text};
 
@@ -21,7 +21,20 @@ impl Maker<'_> {
         let columns = columns_of(&table, &table.name);
         let list = (0..self.rng.usize(1..4)).map(|_| columns[self.rng.usize(..columns.len())].kind).collect::<Vec<_>>();
         let scope = Scope::of(columns);
-        let list = list.into_iter().map(|kind| self.expression(kind, 1, &scope)).collect();
+        let list: Vec<Text> = list.into_iter().map(|kind| self.expression(kind, 1, &scope)).collect();
+        if self.rng.u8(..4) == 0 {
+            // What it gives is read by the statement around it, which sees the table as it was before.
+            let names: Vec<String> = (1..=list.len()).map(|number| format!("c{number}")).collect();
+            let (names, list) = (names.join(", "), Text::List(separated(list)));
+            let before = match self.rng.u8(..3) {
+                0 => Text::none(),
+                1 => format!(", (SELECT count(*) FROM {})", table.name).into(),
+                _ => ", (SELECT count(*) FROM m)".into(),
+            };
+            let query =
+                text![format!("WITH m({names}) AS ("), change, " RETURNING ", list, ") SELECT m.*", before, " FROM m"];
+            return Some((query, table.name));
+        }
         Some((text![change, Text::optional(text![" RETURNING ", Text::List(separated(list))])], table.name))
     }
 
@@ -108,9 +121,4 @@ impl Maker<'_> {
         let condition = self.condition(2, &Scope::of(columns));
         text![format!("DELETE FROM {name}{other} WHERE "), condition.or(["true".into()])]
     }
-}
-
-fn columns_of(table: &Table, alias: &str) -> Vec<Column> {
-    let column = |(name, kind): &(&str, super::kind::Kind)| Column { name: format!("{alias}.{name}"), kind: *kind };
-    table.columns.iter().map(column).collect()
 }

@@ -13,11 +13,40 @@ pub enum Kind {
     Boolean,
     Date,
     Timestamp,
+    Array,
+    Json,
 }
 
 /// All of them.
-pub const KINDS: [Kind; 7] =
-    [Kind::Integer, Kind::Bigint, Kind::Numeric, Kind::Text, Kind::Boolean, Kind::Date, Kind::Timestamp];
+pub const KINDS: [Kind; 9] = [
+    Kind::Integer,
+    Kind::Bigint,
+    Kind::Numeric,
+    Kind::Text,
+    Kind::Boolean,
+    Kind::Date,
+    Kind::Timestamp,
+    Kind::Array,
+    Kind::Json,
+];
+
+const ARRAYS: [&str; 8] = ["{}", "{1}", "{1,2}", "{2,1,NULL}", "{NULL}", "{3,3,7,12}", "{0,-1}", "{5,4,3,2,1}"];
+
+/// Without fractions: equal ones may be written in several ways.
+const OBJECTS: [&str; 12] = [
+    "1",
+    "null",
+    "\"a\"",
+    "true",
+    "[]",
+    "[1, 2, 3]",
+    "[null, \"b\", [1]]",
+    "{}",
+    "{\"a\": 1}",
+    "{\"a\": \"x\", \"b\": [1, 2]}",
+    "{\"b\": {\"a\": null}}",
+    "[{\"a\": 2}, 7]",
+];
 
 const WORDS: [&str; 12] = ["", "a", "ab", "abc", "b", "€5", "x y", "zebra", "A", "42", "%", "a_c"];
 
@@ -32,6 +61,8 @@ impl Kind {
             Kind::Boolean => "boolean",
             Kind::Date => "date",
             Kind::Timestamp => "timestamp",
+            Kind::Array => "integer[]",
+            Kind::Json => "jsonb",
         }
     }
 
@@ -59,6 +90,8 @@ impl Kind {
                 rng.u8(..24),
                 rng.u8(..60)
             ),
+            Kind::Array => format!("CAST('{}' AS integer[])", ARRAYS[rng.usize(..ARRAYS.len())]),
+            Kind::Json => format!("CAST('{}' AS jsonb)", OBJECTS[rng.usize(..OBJECTS.len())]),
         }
     }
 }

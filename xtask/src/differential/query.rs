@@ -49,7 +49,11 @@ impl<'m> Maker<'m> {
 
     /// A whole query.
     pub fn statement(&mut self) -> Made {
-        let with = if self.rng.u8(..6) == 0 { self.with() } else { Text::none() };
+        let with = match self.rng.u8(..12) {
+            0 | 1 => self.with(),
+            2 => self.recursive(),
+            _ => Text::none(),
+        };
         let count = self.rng.usize(1..5);
         let kinds = self.kinds(count);
         let query = self.query(&kinds, 3, &Scope::default());
@@ -77,6 +81,59 @@ impl<'m> Maker<'m> {
             self.commons.push(Table { name, columns, writable: false });
         }
         text!["WITH ", Text::joined(list, ", "), " "]
+    }
+
+    /// A recursion that ends: it counts, or its rows are few and given once.
+    fn recursive(&mut self) -> Text {
+        let kind = [Kind::Integer, Kind::Text, Kind::Array, Kind::Numeric, Kind::Date][self.rng.usize(..5)];
+        let (name, table) = (self.name('w'), self.tables[self.rng.usize(..self.tables.len())].clone());
+        let (row, other) = (self.name('r'), self.name('o'));
+        let mut columns =
+            vec![Column { name: format!("{row}.n"), kind: Kind::Integer }, Column { name: format!("{row}.x"), kind }];
+        let typed = |value: Text, kind: Kind| text!["CAST(", value, format!(" AS {})", kind.name())];
+        if self.rng.u8(..3) == 0 {
+            let (first, next) = (
+                self.expression(Kind::Integer, 1, &Scope::default()),
+                self.expression(Kind::Integer, 2, &Scope::of(columns[..1].to_vec())),
+            );
+            let text = text![
+                format!("WITH RECURSIVE {name}(n) AS (SELECT abs("),
+                first,
+                ") % 9 UNION SELECT abs(",
+                next,
+                format!(" % 1000) % 9 FROM {name} AS {row}) ")
+            ];
+            self.commons.push(Table { name, columns: vec![("n", Kind::Integer)], writable: false });
+            return text;
+        }
+        let join = match self.rng.u8(..3) {
+            0 => Text::none(),
+            way => {
+                columns.extend(columns_of(&table, &other));
+                let word = if way == 1 { " JOIN " } else { " LEFT JOIN " };
+                let far = self.rng.u8(..3);
+                Text::from(format!("{word}{} AS {other} ON {other}.id = {row}.n + {far}", table.name))
+            }
+        };
+        let scope = Scope::of(columns);
+        let (first, next) = (self.expression(kind, 1, &Scope::default()), self.expression(kind, 2, &scope));
+        let filter = Text::optional(text![" AND ", self.condition(1, &scope)]);
+        let word = [" UNION ALL SELECT ", " UNION SELECT "][self.rng.usize(..2)];
+        let text = text![
+            format!("WITH RECURSIVE {name}(n, x) AS (SELECT g, "),
+            typed(first, kind),
+            " FROM generate_series(1, 2) AS g",
+            word,
+            format!("{row}.n + 1, "),
+            typed(next, kind),
+            format!(" FROM {name} AS {row}"),
+            join,
+            format!(" WHERE {row}.n < {}", self.rng.u8(2..7)),
+            filter,
+            ") "
+        ];
+        self.commons.push(Table { name, columns: vec![("n", Kind::Integer), ("x", kind)], writable: false });
+        text
     }
 
     /// The whole order of rows, and perhaps how many of them.
@@ -110,6 +167,21 @@ impl<'m> Maker<'m> {
                 });
                 let rows = rows.collect();
                 text!["(VALUES ", Text::joined(rows, ", "), ")"]
+            }
+            // The first of equal rows: equal in all columns, for all that is seen.
+            2 if depth > 0 && !kinds.is_empty() && self.rng.bool() => {
+                let keys = self.rng.usize(1..=kinds.len());
+                let list = |count: usize| (1..=count).map(|at| at.to_string()).collect::<Vec<_>>().join(", ");
+                let (from, own) = self.from(depth - 1, around);
+                let mut columns = own;
+                columns.extend(around.columns.iter().cloned());
+                let targets = self.targets(kinds, &Scope::of(columns), depth);
+                text![
+                    format!("(SELECT DISTINCT ON ({}) ", list(keys)),
+                    targets,
+                    from,
+                    format!(" ORDER BY {})", list(kinds.len()))
+                ]
             }
             _ => self.select(kinds, depth, around),
         }
@@ -145,20 +217,28 @@ impl<'m> Maker<'m> {
     }
 
     fn grouped(&mut self, kinds: &[Kind], depth: u32, own: &[Column], around: &Scope, from: Text) -> Text {
-        let mut keys: Vec<Column> =
-            (0..self.rng.usize(..3)).map(|_| own[self.rng.usize(..own.len())].clone()).collect();
+        let mut keys: Vec<Column> = (0..self.rng.usize(..4)).map(|_| self.key(own)).collect();
         keys.sort_by(|one, other| one.name.cmp(&other.name));
         keys.dedup_by(|one, other| one.name == other.name);
         let names: Vec<String> = keys.iter().map(|key| key.name.clone()).collect();
-        let by = match (names.is_empty(), self.rng.u8(..8)) {
-            (true, _) => String::new(),
-            (_, 0) => format!(" GROUP BY ROLLUP ({})", names.join(", ")),
-            (_, 1) => format!(" GROUP BY CUBE ({})", names.join(", ")),
-            (_, 2) => format!(" GROUP BY GROUPING SETS (({}), ())", names.join(", ")),
-            _ => format!(" GROUP BY {}", names.join(", ")),
+        let all = names.join(", ");
+        let (first, rest) = (names.first().cloned().unwrap_or_default(), names.get(1..).unwrap_or_default().join(", "));
+        let (by, several) = match (names.len(), self.rng.u8(..12)) {
+            (0, 0) => (" GROUP BY ()".into(), false),
+            (0, _) => (String::new(), false),
+            (_, 0) => (format!(" GROUP BY ROLLUP ({all})"), true),
+            (_, 1) => (format!(" GROUP BY CUBE ({all})"), true),
+            (_, 2) => (format!(" GROUP BY GROUPING SETS (({all}), ())"), true),
+            (_, 3) => (format!(" GROUP BY GROUPING SETS ({all}, ROLLUP ({all}))"), true),
+            (_, 4) => (format!(" GROUP BY DISTINCT ROLLUP ({all}), CUBE ({first})"), true),
+            (2.., 5) => (format!(" GROUP BY {first}, ROLLUP ({rest})"), true),
+            (2.., 6) => (format!(" GROUP BY GROUPING SETS (({all}), ({first}), ({rest}), ())"), true),
+            (2.., 7) => (format!(" GROUP BY ROLLUP (({all}), {first})"), true),
+            _ => (format!(" GROUP BY {all}"), false),
         };
         keys.extend(around.columns.iter().cloned());
-        let scope = Scope { columns: keys, rows: Some(own.to_vec()), windows: false };
+        let keys_asked = if several { names } else { Vec::new() };
+        let scope = Scope { columns: keys, rows: Some(own.to_vec()), windows: false, keys: keys_asked };
         let list = self.targets(kinds, &scope, depth);
         let having = match self.rng.u8(..3) {
             0 => Text::optional(text![" HAVING ", self.condition(1, &scope)]),
@@ -167,10 +247,63 @@ impl<'m> Maker<'m> {
         text!["SELECT ", list, from, by, having]
     }
 
+    /// A key to group by: a column, or what is computed of one.
+    fn key(&mut self, own: &[Column]) -> Column {
+        let of = own[self.rng.usize(..own.len())].clone();
+        let name = match (of.kind, self.rng.u8(..4)) {
+            (Kind::Integer, 0) => format!("({} % 3)", of.name),
+            (Kind::Text, 0) => format!("upper({})", of.name),
+            (Kind::Timestamp, 0) => format!("date_trunc('year', {})", of.name),
+            (Kind::Boolean, 0) => format!("({} IS NULL)", of.name),
+            _ => of.name,
+        };
+        Column { name, kind: of.kind }
+    }
+
+    /// A function of columns to the left of it.
+    fn function(&mut self, left: &[Column]) -> Option<(Text, Vec<Column>)> {
+        let of = left.get(self.rng.usize(..left.len().max(1)))?.clone();
+        let alias = self.name('u');
+        let column = |name: &str, kind| Column { name: format!("{alias}.{name}"), kind };
+        Some(match of.kind {
+            Kind::Integer => (
+                format!("generate_series(1, least(abs({}), 4)) AS {alias}(v)", of.name).into(),
+                vec![column("v", Kind::Integer)],
+            ),
+            Kind::Array => (
+                format!("unnest({}) WITH ORDINALITY AS {alias}(v, o)", of.name).into(),
+                vec![column("v", Kind::Integer), column("o", Kind::Bigint)],
+            ),
+            Kind::Json => {
+                let typed = |name: &str| format!("CASE jsonb_typeof({0}) WHEN '{name}' THEN {0} END", of.name);
+                match self.rng.bool() {
+                    true => (
+                        format!("jsonb_each({}) AS {alias}(k, v)", typed("object")).into(),
+                        vec![column("k", Kind::Text), column("v", Kind::Json)],
+                    ),
+                    false => (
+                        format!("jsonb_array_elements({}) AS {alias}(v)", typed("array")).into(),
+                        vec![column("v", Kind::Json)],
+                    ),
+                }
+            }
+            _ => return None,
+        })
+    }
+
     /// What is selected from, and its columns.
     fn from(&mut self, depth: u32, around: &Scope) -> (Text, Vec<Column>) {
         let (mut text, mut columns) = self.item(depth, around);
         for _ in 0..[0, 0, 1, 1, 2, 3][self.rng.usize(..6)] {
+            if self.rng.u8(..8) == 0
+                && let Some((item, more)) = self.function(&columns)
+            {
+                let (word, condition) = [(" CROSS JOIN ", ""), (" LEFT JOIN ", " ON true")][self.rng.usize(..2)];
+                columns.extend(more);
+                let joined = text![text.clone(), word, item, condition];
+                text = joined.or([text]);
+                continue;
+            }
             let lateral = self.rng.u8(..8) == 0 && depth > 0;
             let word = match (lateral, self.rng.u8(..8)) {
                 (_, 0..=2) => " JOIN ",
@@ -275,7 +408,7 @@ impl<'m> Maker<'m> {
         let mut columns = own.clone();
         columns.extend(sight.columns.iter().cloned());
         let filter = self.condition(1, &Scope::of(columns));
-        let list = self.targets(&[kind], &Scope { columns: Vec::new(), rows: Some(own), windows: false }, 1);
+        let list = self.targets(&[kind], &Scope { rows: Some(own), ..Scope::default() }, 1);
         // Without an aggregate among its columns it would give a row for each.
         text!["(SELECT ", list, " ", from, " WHERE ", filter, " HAVING count(*) >= 0)"]
     }
@@ -298,6 +431,12 @@ impl<'m> Maker<'m> {
             }
         }
     }
+}
+
+/// A table's columns by an alias.
+pub fn columns_of(table: &Table, alias: &str) -> Vec<Column> {
+    let column = |(name, kind): &(&str, Kind)| Column { name: format!("{alias}.{name}"), kind: *kind };
+    table.columns.iter().map(column).collect()
 }
 
 /// Parts with commas between, none of which may be left out.

@@ -19,7 +19,7 @@ pub struct Table {
 }
 
 /// The columns that every table has, in an order of its own.
-const COLUMNS: [(&str, Kind); 9] = [
+const COLUMNS: [(&str, Kind); 11] = [
     ("a", Kind::Integer),
     ("b", Kind::Integer),
     ("c", Kind::Bigint),
@@ -29,10 +29,12 @@ const COLUMNS: [(&str, Kind); 9] = [
     ("f", Kind::Boolean),
     ("d", Kind::Date),
     ("t", Kind::Timestamp),
+    ("r", Kind::Array),
+    ("j", Kind::Json),
 ];
 
 /// What indexes are made on.
-const INDEXED: [&str; 8] = ["a", "b, a", "s", "d", "c", "a, id", "n", "f, s"];
+const INDEXED: [&str; 10] = ["a", "b, a", "s", "d", "c", "a, id", "n", "f, s", "r", "j, a"];
 
 /// Tables, and the statements that make them.
 pub fn draw(rng: &mut Rng) -> (Vec<Table>, Vec<String>) {
@@ -44,7 +46,7 @@ pub fn draw(rng: &mut Rng) -> (Vec<Table>, Vec<String>) {
         let mut columns = vec![("id", Kind::Integer)];
         let mut others = COLUMNS.to_vec();
         rng.shuffle(&mut others);
-        others.truncate(rng.usize(5..=9));
+        others.truncate(rng.usize(5..=11));
         columns.extend(others);
         statements.push(table(&name, &columns));
         let rows = *rng.choice(&[0, 1, 7, 20, 40, 150]).unwrap_or(&20);
