@@ -34,6 +34,12 @@ impl Scope {
     pub fn of(columns: Vec<Column>) -> Scope {
         Scope { columns, ..Scope::default() }
     }
+
+    /// What a query within sees of it: no keys that are computed. PostgreSQL takes those for columns that are not grouped.
+    pub fn within(&self) -> Scope {
+        let is_plain = |column: &&Column| !column.name.contains('(');
+        Scope::of(self.columns.iter().filter(is_plain).cloned().collect())
+    }
 }
 
 impl Maker<'_> {
@@ -181,7 +187,7 @@ impl Maker<'_> {
             4 => text!["array_prepend(", number(self), ", ", one, ")"],
             5 if self.subqueries > 0 => {
                 self.subqueries -= 1;
-                let query = self.query(&[Kind::Integer], 1, &Scope::of(scope.columns.clone()));
+                let query = self.query(&[Kind::Integer], 1, &scope.within());
                 text!["ARRAY(", query, " ORDER BY 1)"]
             }
             _ => text!["ARRAY[", number(self), ", ", number(self), "]"],

@@ -176,11 +176,12 @@ impl<'m> Maker<'m> {
                 let mut columns = own;
                 columns.extend(around.columns.iter().cloned());
                 let targets = self.targets(kinds, &Scope::of(columns), depth);
+                let alias = self.name('q');
                 text![
-                    format!("(SELECT DISTINCT ON ({}) ", list(keys)),
+                    format!("SELECT {alias}.* FROM (SELECT DISTINCT ON ({}) ", list(keys)),
                     targets,
                     from,
-                    format!(" ORDER BY {})", list(kinds.len()))
+                    format!(" ORDER BY {}) AS {alias}", list(kinds.len()))
                 ]
             }
             _ => self.select(kinds, depth, around),
@@ -399,7 +400,7 @@ impl<'m> Maker<'m> {
     /// A query as a value: an aggregate, or the first of its rows.
     pub fn scalar_query(&mut self, kind: Kind, scope: &Scope) -> Text {
         self.subqueries -= 1;
-        let sight = Scope::of(scope.columns.clone());
+        let sight = scope.within();
         if self.rng.bool() {
             let query = self.query(&[kind], 1, &sight);
             return text!["(", query, " ORDER BY 1 LIMIT 1)"];
@@ -416,7 +417,7 @@ impl<'m> Maker<'m> {
     /// A condition on a query's rows.
     pub fn query_condition(&mut self, kind: Kind, scope: &Scope) -> Text {
         self.subqueries -= 1;
-        let sight = Scope::of(scope.columns.clone());
+        let sight = scope.within();
         let query = self.query(&[kind], 1, &sight);
         match self.rng.u8(..4) {
             0 => text!["EXISTS (", query, ")"],
