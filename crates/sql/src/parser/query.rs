@@ -103,7 +103,46 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         query.locking = self.keep_all(&locking);
         self.ascend();
-        Ok(query)
+        self.merged(query)
+    }
+
+    /// A query of nothing but another one in parentheses is that one: `(SELECT … LIMIT 1) ORDER BY x` sorts first.
+    fn merged(&self, query: Query<'a>) -> Result<Query<'a>> {
+        let Body::Nested(inner) = query.body else { return Ok(query) };
+        let twice = [
+            ("ORDER BY", !inner.order_by.is_empty() && !query.order_by.is_empty()),
+            ("OFFSET", inner.offset.is_some() && query.offset.is_some()),
+            ("LIMIT", inner.limit.is_some() && query.limit.is_some()),
+            ("WITH", !inner.with.is_empty() && !query.with.is_empty()),
+        ];
+        if let Some((clause, _)) = twice.iter().find(|(_, twice)| *twice) {
+            let message = format!("multiple {clause} clauses not allowed");
+            let position = crate::lexer::position(self.text(), query.at as usize);
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message).at(position));
+        }
+        // What is refused of it alone is refused with an order around it too.
+        if inner.ties && inner.order_by.is_empty() {
+            return Ok(query);
+        }
+        let of_both = |own: &'a [Locking<'a>], around: &'a [Locking<'a>]| match (own, around) {
+            (list, []) | ([], list) => list,
+            _ => self.keep_all(&[own, around].concat()),
+        };
+        let (with, recursive) = match inner.with {
+            [] => (query.with, query.recursive),
+            _ => (inner.with, inner.recursive),
+        };
+        Ok(Query {
+            with,
+            recursive,
+            order_by: if inner.order_by.is_empty() { query.order_by } else { inner.order_by },
+            limit: inner.limit.or(query.limit),
+            ties: inner.ties || query.ties,
+            offset: inner.offset.or(query.offset),
+            locking: of_both(inner.locking, query.locking),
+            at: query.at,
+            ..*inner
+        })
     }
 
     /// `FETCH FIRST 5 ROWS ONLY`; true for `WITH TIES`.
