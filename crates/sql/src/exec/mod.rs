@@ -205,6 +205,7 @@ impl<'e> Exec<'e> {
             memory: Memory {
                 plan: plan.bytes,
                 parameters: Vec::new(),
+                bound: 0,
                 scratch: Vec::new(),
                 buffers: (0..header.buffers).map(|_| Vec::new()).collect(),
             },
@@ -239,6 +240,7 @@ impl<'e> Exec<'e> {
     /// Gives the next parameter its value.
     pub fn bind(&mut self, datum: Datum<'_>) -> Result<()> {
         let value = self.memory.to_parameters(datum)?;
+        self.memory.bound = self.memory.parameters.len();
         self.parameters.push(value);
         Ok(())
     }

@@ -371,6 +371,7 @@ mod tests {
         let mut memory = Memory {
             plan: Bytes(b""),
             parameters: Vec::new(),
+            bound: 0,
             scratch: Vec::new(),
             buffers: [Vec::new()].into_iter().collect(),
         };

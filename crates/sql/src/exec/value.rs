@@ -68,8 +68,10 @@ impl Value {
 pub struct Memory<'p> {
     /// The plan's constants.
     pub plan: Bytes<'p>,
-    /// The parameters' bytes.
+    /// The parameters' bytes, and behind them what goes with the row that is being changed.
     pub parameters: Vec<u8>,
+    /// How many of these bytes are the parameters', and stay.
+    pub bound: usize,
     /// Intermediate results.
     pub scratch: Vec<u8>,
     /// The nodes' buffers.
@@ -201,7 +203,8 @@ impl<'p> Memory<'p> {
         let target = usize::from(FIRST_BUFFER) + buffer as usize;
         let (start, length) = match span.source {
             PLAN => return Ok(value),
-            PARAMETERS => return Ok(value),
+            PARAMETERS if end <= self.bound => return Ok(value),
+            PARAMETERS => append(&mut self.buffers[buffer as usize], &self.parameters[start..end])?,
             SCRATCH => append(&mut self.buffers[buffer as usize], &self.scratch[start..end])?,
             source if usize::from(source) == target => {
                 let own = &mut self.buffers[buffer as usize];
@@ -234,18 +237,25 @@ mod tests {
         let mut memory = Memory {
             plan: Bytes(b"plan"),
             parameters: Vec::new(),
+            bound: 0,
             scratch: Vec::new(),
             buffers: [Vec::new(), Vec::new()].into_iter().collect(),
         };
         let constant = Memory::constant(1, 3);
         let parameter = memory.to_parameters(Datum::text("param")).unwrap();
+        memory.bound = memory.parameters.len();
+        let passing = memory.to_parameters(Datum::text("passing")).unwrap();
+        let passing = memory.keep(passing, 1).unwrap();
+        memory.parameters.truncate(memory.bound);
         let scratch = Memory::to_scratch(&mut memory.scratch, Datum::text("scratch")).unwrap();
         let first = memory.keep(scratch, 0).unwrap();
         let second = memory.keep(first, 1).unwrap();
         let again = memory.keep(second, 1).unwrap();
         memory.scratch.clear();
         memory.buffers[0].clear();
-        for (value, text) in [(constant, "lan"), (parameter, "param"), (second, "scratch"), (again, "scratch")] {
+        for (value, text) in
+            [(constant, "lan"), (parameter, "param"), (second, "scratch"), (again, "scratch"), (passing, "passing")]
+        {
             assert_eq!(memory.datum(value), Datum::text(text));
         }
         assert_eq!(memory.keep(Value::Int(7), 0).unwrap(), Value::Int(7));
