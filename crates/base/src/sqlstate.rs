@@ -147,6 +147,7 @@ table! {
     DUPLICATE_TABLE "42P07" "duplicate_table" "The table is there already.";
     DUPLICATE_ALIAS "42712" "duplicate_alias" "The alias is used twice.";
     DUPLICATE_OBJECT "42710" "duplicate_object" "The object is there already.";
+    AMBIGUOUS_PARAMETER "42P08" "ambiguous_parameter" "A parameter's type is not clear.";
     AMBIGUOUS_COLUMN "42702" "ambiguous_column" "More than one column has the name.";
     AMBIGUOUS_FUNCTION "42725" "ambiguous_function" "More than one function fits.";
     INVALID_COLUMN_REFERENCE "42P10" "invalid_column_reference" "A column cannot be named here.";

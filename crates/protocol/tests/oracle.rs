@@ -92,7 +92,7 @@ fn messages_of_a_client_are_read() {
     let bytes = written(|buf| client::CopyData::new(&b"1\t\0\n"[..]).unwrap().write(buf));
     assert!(matches!(read(&bytes), Frontend::CopyData(b"1\t\0\n")));
     let bytes = written(|buf| client::copy_fail("no", buf).unwrap());
-    assert!(matches!(read(&bytes), Frontend::CopyFail("no")));
+    assert!(matches!(read(&bytes), Frontend::CopyFail(b"no\0")));
     assert!(matches!(read(&written(client::copy_done)), Frontend::CopyDone));
     assert!(matches!(read(&written(client::sync)), Frontend::Sync));
     assert!(matches!(read(&written(client::flush)), Frontend::Flush));

@@ -181,12 +181,17 @@ impl Effective {
         }
     }
 
-    /// The row of `pg_settings`; `session` is the session's own value and its source, if it has one.
-    pub fn describe(&self, id: SettingId, session: Option<(ValueRef<'_>, Source)>) -> Description {
+    /// The row of `pg_settings`; `session` is the session's own value and its source, if it has one, and `start` what it began with.
+    pub fn describe(
+        &self,
+        id: SettingId,
+        session: Option<(ValueRef<'_>, Source)>,
+        start: Option<ValueRef<'_>>,
+    ) -> Description {
         let entry = &self.entries[id as usize];
-        let reset = entry.value.as_ref();
-        let (current, source) = session.unwrap_or((reset, entry.origin.source()));
-        let mut description = id.setting().describe(current, reset, source);
+        let own = entry.value.as_ref();
+        let (current, source) = session.unwrap_or((own, entry.origin.source()));
+        let mut description = id.setting().describe(current, start.unwrap_or(own), source);
         description.pending_restart = entry.pending_restart;
         if let (None, Some((path, line))) = (session, entry.origin.file()) {
             (description.sourcefile, description.sourceline) = (Some(path.to_owned()), Some(line));
@@ -442,21 +447,21 @@ mod tests {
         assert_eq!((effective.integer(WorkMem), effective.integer(MaxConnections)), (1024, 10_000));
         assert_eq!((effective.word(IoMethod), effective.integer(Port)), ("workers", 40_000));
 
-        let row = effective.describe(MaxConnections, None);
+        let row = effective.describe(MaxConnections, None, None);
         assert!(row.pending_restart && row.source == "default");
-        let row = effective.describe(WorkMem, None);
+        let row = effective.describe(WorkMem, None, None);
         assert_eq!((row.sourcefile.as_deref(), row.sourceline), (Some("auto.toml"), Some(1)));
         assert_eq!((row.setting.as_str(), row.reset_val.as_str(), row.source), ("1024", "1024", "configuration file"));
-        assert_eq!(effective.describe(IoMethod, None).source, "override");
+        assert_eq!(effective.describe(IoMethod, None, None).source, "override");
 
         let own = super::super::parse(TimeZone, "3").unwrap();
-        let row = effective.describe(TimeZone, Some((own.as_ref(), Source::Session)));
+        let row = effective.describe(TimeZone, Some((own.as_ref(), Source::Session)), None);
         assert_eq!((row.setting.as_str(), row.reset_val.as_str(), row.source), ("<+03>-03", "UTC", "session"));
         assert_eq!(row.sourcefile, None);
 
         let reloaded = effective.reload(reread(""));
         assert_eq!(reloaded.changed.iter().collect::<Vec<_>>(), [WorkMem]);
-        assert!(reloaded.pending.is_empty() && !effective.describe(MaxConnections, None).pending_restart);
+        assert!(reloaded.pending.is_empty() && !effective.describe(MaxConnections, None, None).pending_restart);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! 2. [`Frontend::decode`] looks at the body only. What is wrong with it costs the statement ([`Kind::Statement`]): the
 //!    next message begins where the length said. All is checked before anything is handed out; numbers too few are
 //!    `insufficient data left in message`, bytes too many `invalid message format`, both `08P01`, as in PostgreSQL.
+//!    What is in the three copy messages is not looked at: outside a copy they mean nothing.
 //! 3. Names, statement texts and reasons are UTF-8 (`22021` otherwise). Parameter values and copied data stay bytes:
 //!    whether they are text is known where their format is looked at ([`utf8`](crate::utf8)).
 //! 4. A password message exists while logging in only: [`next_sasl`] takes no other, [`next`] refuses it.
@@ -232,8 +233,8 @@ pub enum Frontend<'a> {
     CopyData(&'a [u8]),
     /// The copied data is complete.
     CopyDone,
-    /// The client gives a copy up, for that reason.
-    CopyFail(&'a str),
+    /// The client gives a copy up; [`reason`] reads why, where a copy is under way.
+    CopyFail(&'a [u8]),
     /// The client leaves.
     Terminate,
     /// What the client answers while logging in: for [`auth::Exchange::answer`](crate::auth::Exchange::answer).
@@ -262,8 +263,9 @@ impl<'a> Frontend<'a> {
             Tag::Sync => Frontend::Sync,
             Tag::Flush => Frontend::Flush,
             Tag::CopyData => return Ok(Frontend::CopyData(body)),
-            Tag::CopyDone => Frontend::CopyDone,
-            Tag::CopyFail => Frontend::CopyFail(rest.string()?),
+            // Outside a copy both mean nothing, whatever is in them; in one, what follows is not looked at.
+            Tag::CopyDone => return Ok(Frontend::CopyDone),
+            Tag::CopyFail => return Ok(Frontend::CopyFail(body)),
             // Whatever else it says, a client that leaves is let go.
             Tag::Terminate => return Ok(Frontend::Terminate),
             Tag::Password => return Ok(Frontend::Password(body)),
@@ -272,6 +274,11 @@ impl<'a> Frontend<'a> {
         rest.end()?;
         Ok(message)
     }
+}
+
+/// Why a client gives a copy up: what [`Frontend::CopyFail`] says. Errors: `08P01`, `22021`.
+pub fn reason(body: &[u8]) -> Result<&str> {
+    Body::new(body, Kind::Statement).string()
 }
 
 fn parse<'a>(rest: &mut Body<'a>) -> Result<Parse<'a>> {

@@ -101,7 +101,11 @@ fn every_message_decodes() {
     assert!(matches!(decode(Tag::Flush, b""), Ok(Frontend::Flush)));
     assert!(matches!(decode(Tag::CopyData, b"1\t\xff\n"), Ok(Frontend::CopyData(b"1\t\xff\n"))));
     assert!(matches!(decode(Tag::CopyDone, b""), Ok(Frontend::CopyDone)));
-    assert!(matches!(decode(Tag::CopyFail, b"no more\0"), Ok(Frontend::CopyFail("no more"))));
+    assert!(matches!(decode(Tag::CopyDone, b"x"), Ok(Frontend::CopyDone)));
+    assert!(matches!(decode(Tag::CopyFail, b"no more\0x"), Ok(Frontend::CopyFail(b"no more\0x"))));
+    assert_eq!(reason(b"no more\0x").unwrap(), "no more");
+    assert_eq!(reason(b"no more").unwrap_err().sqlstate(), sqlstate::PROTOCOL_VIOLATION);
+    assert_eq!(reason(b"\x80\0").unwrap_err().sqlstate(), sqlstate::CHARACTER_NOT_IN_REPERTOIRE);
     assert!(matches!(decode(Tag::Terminate, b""), Ok(Frontend::Terminate)));
     assert!(matches!(decode(Tag::Password, b"\xff"), Ok(Frontend::Password(b"\xff"))));
     assert!(matches!(decode(Tag::FunctionCall, b"\0\0\x05\x39rest"), Ok(Frontend::FunctionCall(1337))));
@@ -131,8 +135,6 @@ fn bad_bodies_cost_the_statement_and_have_postgresql_s_words() {
         (Tag::Execute, b"p\0\0\0\0\0\0", long),
         (Tag::Sync, b"x", long),
         (Tag::Flush, b"x", long),
-        (Tag::CopyDone, b"x", long),
-        (Tag::CopyFail, b"x", unterminated),
         (Tag::FunctionCall, b"\0\0\0", short),
         (Tag::Bind, b"\0", unterminated),
         (Tag::Bind, b"\0\0", short),
@@ -153,7 +155,7 @@ fn bad_bodies_cost_the_statement_and_have_postgresql_s_words() {
         let error = decode(Tag::Bind, body).unwrap_err();
         assert_eq!(error.sqlstate(), sqlstate::INVALID_PARAMETER_VALUE);
     }
-    for (tag, body) in [(Tag::Query, &b"\xff\0"[..]), (Tag::Parse, b"\xc3\0q\0\0\0"), (Tag::CopyFail, b"\x80\0")] {
+    for (tag, body) in [(Tag::Query, &b"\xff\0"[..]), (Tag::Parse, b"\xc3\0q\0\0\0")] {
         let error = decode(tag, body).unwrap_err();
         assert_eq!((error.sqlstate(), error.kind()), (sqlstate::CHARACTER_NOT_IN_REPERTOIRE, Kind::Statement));
     }

@@ -11,7 +11,7 @@ use base::{Error, Result, sqlstate};
 use kernel::session::Session;
 use protocol::Format as WireFormat;
 use protocol::backend::{self, CopyRow, Field, Level, OpenRow, RowDescription};
-use protocol::frontend::{self, Framed, Frontend};
+use protocol::frontend::{self, Framed, Tag as MessageTag};
 use sql::session::{Column, CopyFormat, Format, Output, Tag};
 
 /// See the head of this file.
@@ -127,6 +127,10 @@ impl Output for Answers<'_> {
         backend::notice_response(self.session.output(), level, message);
     }
 
+    fn heed(&mut self, least: MessageLevel) {
+        self.level = least;
+    }
+
     fn copy_in(&mut self, format: CopyFormat, columns: usize) -> Result<()> {
         backend::copy_in_response(self.session.output(), copy_wire(format), columns);
         self.session.flush()
@@ -143,19 +147,21 @@ impl Output for Answers<'_> {
                     continue;
                 }
             };
-            let piece = match Frontend::decode(tag, body)? {
-                Frontend::CopyData(data) => take(data).map(|()| true),
-                Frontend::CopyDone => Ok(false),
-                Frontend::CopyFail(reason) => {
+            let piece = match tag {
+                MessageTag::CopyData => take(body).map(|()| true),
+                MessageTag::CopyDone => Ok(false),
+                MessageTag::CopyFail => frontend::reason(body).and_then(|reason| {
                     let message = format!("COPY from stdin failed: {reason}");
                     Err(Error::statement(sqlstate::QUERY_CANCELED, message))
-                }
-                Frontend::Flush | Frontend::Sync => {
+                }),
+                MessageTag::Flush | MessageTag::Sync => {
                     self.session.consume(consumed);
                     continue;
                 }
+                // It is answered as if no copy had been under way.
                 _ => return Err(frontend::unexpected_in_copy(tag)),
             };
+            // Also if it ends the copy with an error: the message has had its answer.
             self.session.consume(consumed);
             return piece;
         }

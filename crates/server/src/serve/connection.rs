@@ -156,10 +156,10 @@ impl Connection {
                 Err(error) if error.kind() == Kind::Session => return Err(error),
                 Err(error) => {
                     backend::error_response(session.output(), &error);
-                    if tag.is_extended() {
-                        self.skips = true;
-                    } else if tag == Tag::Query || tag == Tag::FunctionCall {
-                        self.ready(session, env)?;
+                    match tag.is_extended() {
+                        true => self.skips = true,
+                        // Also after a `Sync` that is malformed: what comes next is not passed over.
+                        false => self.ready(session, env)?,
                     }
                 }
             }

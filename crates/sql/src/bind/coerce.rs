@@ -10,11 +10,12 @@ use super::Binder;
 use super::tree::{Call, Expr, ExprKind, Origin, Parameter};
 use crate::parser::ast::Operator;
 use crate::plan::blob::Constant;
+use crate::types::aggregate::AggOp;
 use crate::types::cast::{self, Context, Method};
 use crate::types::function::Volatility;
 use crate::types::json::make;
 use crate::types::op::Op;
-use crate::types::{Datum, EvalCtx, Kind, Oid, Type, eval, io, table};
+use crate::types::{Datum, EvalCtx, Kind, Oid, Type, eval, io, table, typmod};
 use base::{Error, Result, sqlstate};
 
 /// An element of an array; a byte of a name, counted from zero.
@@ -57,7 +58,10 @@ impl Binder<'_> {
         }
         match expr.kind {
             ExprKind::Untyped(number) => {
-                self.bound.client_types[usize::from(number)] = Some(target.oid);
+                let known = self.bound.client_types[usize::from(number)].replace(target.oid);
+                if let Some(known) = known.filter(|known| *known != target.oid) {
+                    return Err(self.two_types(number, (known, target.oid), at));
+                }
                 let parameter = self.parameter(Type::plain(target.oid), Origin::Client(number));
                 return Ok(Ok(self.fit(parameter, target, explicit)));
             }
@@ -85,6 +89,54 @@ impl Binder<'_> {
             return Ok(Err(expr));
         };
         Ok(Ok(self.cast(expr, method, target, explicit)))
+    }
+
+    /// A parameter that is to be of one type here and has become one of another.
+    #[cold]
+    fn two_types(&self, number: u16, (known, wanted): (Oid, Oid), at: u32) -> Error {
+        let name = |oid| typmod::format_type(Type::plain(oid));
+        let message = format!("inconsistent types deduced for parameter ${}", u32::from(number) + 1);
+        Error::statement(sqlstate::AMBIGUOUS_PARAMETER, message)
+            .detail(format!("{} versus {}", name(wanted), name(known)))
+            .at(self.position(at))
+    }
+
+    /// The arguments of an aggregate as it takes them, and the type of the first one.
+    pub(super) fn aggregated(
+        &mut self,
+        op: AggOp,
+        arguments: Vec<Expr>,
+        args: &[Oid],
+        context: Context,
+        at: u32,
+    ) -> Result<(Vec<Expr>, Oid)> {
+        let mut coerced = Vec::with_capacity(arguments.len());
+        for (index, (argument, oid)) in arguments.into_iter().zip(args).enumerate() {
+            coerced.push(match (op, index) {
+                (AggOp::JsonObjectAgg | AggOp::JsonbObjectAgg, 0) => self.as_json_key(argument, at)?,
+                (AggOp::JsonObjectAgg, _) => self.as_json(argument, Oid::JSON, at)?,
+                (AggOp::JsonbObjectAgg, _) => self.as_json(argument, Oid::JSONB, at)?,
+                // The catalog knows the text of what is an object's name, the aggregate does not.
+                (AggOp::JsonAgg | AggOp::JsonbAgg, _) if table::kind(*oid) == Kind::Reg => {
+                    self.as_text(argument, at)?
+                }
+                _ => self.coerce(argument, Type::plain(*oid), context, at)?,
+            });
+        }
+        let first = match coerced.first() {
+            Some(argument) if matches!(op, AggOp::JsonAgg | AggOp::JsonbAgg) => argument.ty.oid,
+            _ => args.first().copied().unwrap_or(Oid::INT4),
+        };
+        Ok((coerced, first))
+    }
+
+    /// A parameter that had no type when it was bound, and may have one by now.
+    pub(super) fn typed(&mut self, expr: Expr) -> Expr {
+        let ExprKind::Untyped(number) = expr.kind else { return expr };
+        match self.bound.client_types.get(usize::from(number)) {
+            Some(&Some(oid)) => self.parameter(Type::plain(oid), Origin::Client(number)),
+            _ => expr,
+        }
     }
 
     /// An argument that may be of any type, by its text form: as a client would see it, not as a cast to text makes it.

@@ -165,7 +165,8 @@ impl Binder<'_> {
                 Expr { kind, ty: boolean }
             }
             Ast::IsDistinct { left, right, negated } => {
-                if let Some((left, right)) = self.two_rows(left, right, at, scope, clause)? {
+                let may_be_absent = self.may_be_absent(left, scope) || self.may_be_absent(right, scope);
+                if !may_be_absent && let Some((left, right)) = self.two_rows(left, right, at, scope, clause)? {
                     return self.rows_distinct(left, right, negated, at);
                 }
                 let left = self.expr(left, scope, clause)?;
@@ -707,19 +708,7 @@ impl Binder<'_> {
             let message = format!("WITHIN GROUP is required for ordered-set aggregate {}", row.name);
             return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message).at(self.position(at)));
         }
-        let mut coerced = Vec::with_capacity(arguments.len());
-        for (index, (argument, oid)) in arguments.into_iter().zip(&args).enumerate() {
-            coerced.push(match (row.op, index) {
-                (AggOp::JsonObjectAgg | AggOp::JsonbObjectAgg, 0) => self.as_json_key(argument, at)?,
-                (AggOp::JsonObjectAgg, _) => self.as_json(argument, Oid::JSON, at)?,
-                (AggOp::JsonbObjectAgg, _) => self.as_json(argument, Oid::JSONB, at)?,
-                // The catalog knows the text of what is an object's name, the aggregate does not.
-                (AggOp::JsonAgg | AggOp::JsonbAgg, _) if table::kind(*oid) == Kind::Reg => {
-                    self.as_text(argument, at)?
-                }
-                _ => self.coerce(argument, Type::plain(*oid), context, at)?,
-            });
-        }
+        let (coerced, argument) = self.aggregated(row.op, arguments, &args, context, at)?;
         if call.distinct {
             if matches!(row.op, AggOp::JsonObjectAgg | AggOp::JsonbObjectAgg) {
                 return Err(self.unsupported("DISTINCT of keys and values", at));
@@ -750,10 +739,6 @@ impl Binder<'_> {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             return Err(Error::statement(sqlstate::INVALID_COLUMN_REFERENCE, message).at(self.position(at)));
         }
-        let argument = match coerced.first() {
-            Some(argument) if matches!(row.op, AggOp::JsonAgg | AggOp::JsonbAgg) => argument.ty.oid,
-            _ => args.first().copied().unwrap_or(Oid::INT4),
-        };
         let ty = Type::plain(result);
         let call = AggregateCall {
             aggregate: AggCall::new(row.op, argument),
@@ -840,14 +825,19 @@ impl Binder<'_> {
         let boolean = Type::plain(Oid::BOOL);
         let operator = |name| Operator { schema: None, name, at };
         self.share(operand, |binder, operand| {
-            let mut within = |low: &Expr, high: &Expr| {
-                let above = binder.operator(&operator(">="), Some(operand.clone()), low.clone())?;
-                let below = binder.operator(&operator("<="), Some(operand.clone()), high.clone())?;
+            let within = |binder: &mut Self, low: &Expr, high: &Expr| {
+                // A parameter's type is what the first of these makes it.
+                let [operand, low, high] = [&operand, low, high].map(Expr::clone);
+                let above = binder.operator(&operator(">="), Some(operand.clone()), low)?;
+                let operand = binder.typed(operand);
+                let high = binder.typed(high);
+                let below = binder.operator(&operator("<="), Some(operand), high)?;
                 Ok(Expr { kind: ExprKind::And(vec![above, below]), ty: boolean })
             };
-            let mut test = within(&low, &high)?;
+            let mut test = within(binder, &low, &high)?;
             if symmetric {
-                let turned = within(&high, &low)?;
+                let (low, high) = (binder.typed(low), binder.typed(high));
+                let turned = within(binder, &high, &low)?;
                 test = Expr { kind: ExprKind::Or(vec![test, turned]), ty: boolean };
             }
             Ok(match negated {

@@ -100,6 +100,19 @@ impl Binder<'_> {
         }
     }
 
+    /// May a row be null as a whole: that of an outer join's other side, or that of a variable?
+    pub(super) fn may_be_absent(&self, expr: &ast::Expr<'_>, scope: &Scope<'_>) -> bool {
+        let path = match expr.kind {
+            ast::ExprKind::WholeRow(path) => path,
+            ast::ExprKind::Column(path @ [name]) if scope.column(name.text).is_ok_and(|found| found.is_none()) => path,
+            _ => return false,
+        };
+        match scope.item(path).filter(|item| !item.name.is_empty()) {
+            Some(item) => item.nullable,
+            None => self.absence(path).is_some(),
+        }
+    }
+
     /// A row as a value.
     pub(super) fn record(&mut self, mut fields: Vec<Field>) -> Result<Expr> {
         /// How many fields one operation takes: it has three operands for each, and no more than 255.
@@ -207,17 +220,20 @@ impl Binder<'_> {
             return Ok(None);
         }
         let spelled = matches!((left.kind, right.kind), (Row(_), Row(_)));
-        let Some((left, right)) = self.two_rows(left, right, operator.at, scope, clause)? else { return Ok(None) };
+        let Some((first, second)) = self.two_rows(left, right, operator.at, scope, clause)? else { return Ok(None) };
         if !spelled {
-            // Rows that have a type are compared as sorting does: null is equal to null.
+            // Rows that have a type are compared as sorting does: null is equal to null. One that is null as a whole is not compared.
+            let may_be_absent = self.may_be_absent(left, scope) || self.may_be_absent(right, scope);
             return match operator.name {
-                "=" => self.rows_distinct(left, right, true, operator.at).map(Some),
-                "<>" => self.rows_distinct(left, right, false, operator.at).map(Some),
-                _ => Err(self
-                    .unsupported("this operator between whole rows", operator.at)
-                    .hint("Compare ROW(...) with ROW(...).")),
+                "=" if !may_be_absent => self.rows_distinct(first, second, true, operator.at).map(Some),
+                "<>" if !may_be_absent => self.rows_distinct(first, second, false, operator.at).map(Some),
+                _ => {
+                    let (left, right) = (self.expr(left, scope, clause)?, self.expr(right, scope, clause)?);
+                    self.operator(operator, Some(left), right).map(Some)
+                }
             };
         }
+        let (left, right) = (first, second);
         let pairs = left.into_iter().zip(right).map(|((_, left, _), (_, right, _))| (left, right)).collect();
         self.compare_pairs(operator, pairs).map(Some)
     }

@@ -151,19 +151,19 @@ impl Binder<'_> {
         if let Some((message, state)) = clause.refuses_windows() {
             return Err(Error::statement(state, message).at(self.position(at)));
         }
-        let (function, args, result, context, name) = match called {
+        let (function, coerced, result, name) = match called {
             Called::Window(Resolved { row, args, result, context }) => {
-                (WindowFunction::Window(row.op), args, result, context, row.name)
+                let mut coerced = Vec::with_capacity(arguments.len());
+                for (argument, oid) in arguments.into_iter().zip(args) {
+                    coerced.push(self.coerce(argument, Type::plain(oid), context, at)?);
+                }
+                (WindowFunction::Window(row.op), coerced, result, row.name)
             }
             Called::Aggregate(Resolved { row, args, result, context }) => {
-                let argument = args.first().copied().unwrap_or(Oid::INT4);
-                (WindowFunction::Aggregate(AggCall::new(row.op, argument)), args, result, context, row.name)
+                let (coerced, argument) = self.aggregated(row.op, arguments, &args, context, at)?;
+                (WindowFunction::Aggregate(AggCall::new(row.op, argument)), coerced, result, row.name)
             }
         };
-        let mut coerced = Vec::with_capacity(arguments.len());
-        for (argument, oid) in arguments.into_iter().zip(args) {
-            coerced.push(self.coerce(argument, Type::plain(oid), context, at)?);
-        }
         let filter = match call.filter {
             Some(filter) => {
                 let bound = self.expr(filter, scope, Clause::Filter)?;

@@ -836,6 +836,8 @@ pub enum Utility<'a> {
         scroll: Option<bool>,
         /// `BINARY`
         binary: bool,
+        /// `INSENSITIVE`
+        insensitive: bool,
         /// Where the query begins in the text.
         body_at: u32,
         /// The query.

@@ -268,12 +268,23 @@ impl<'t, 'a> Parser<'t, 'a> {
                 let deferral = Deferral::Never;
                 constraints.push(TableConstraint { name: constraint, kind, not_valid: false, deferral, at });
             };
+            let wrong = |parser: &Self, what: &str| {
+                let message = format!("{what} for column \"{}\"", name.text);
+                Error::statement(sqlstate::SYNTAX_ERROR, message).at(crate::lexer::position(parser.text(), at as usize))
+            };
             if self.eat_all([kw!("not"), kw!("null")])? {
-                column.not_null = Some(true);
+                if column.not_null.replace(true) == Some(false) {
+                    return Err(wrong(self, "conflicting NULL/NOT NULL declarations"));
+                }
             } else if self.eat(kw!("null"))? {
-                column.not_null = Some(false);
+                if column.not_null.replace(false) == Some(true) {
+                    return Err(wrong(self, "conflicting NULL/NOT NULL declarations"));
+                }
             } else if self.eat(kw!("default"))? {
-                column.default = Some(self.default_expr()?);
+                let default = self.default_expr()?;
+                if column.default.replace(default).is_some() {
+                    return Err(wrong(self, "multiple default values specified"));
+                }
             } else if self.eat_all([kw!("primary"), kw!("key")])? {
                 let options = self.index_parameters(false)?;
                 push(ConstraintKind::PrimaryKey(self.keep_all(&[name]), options));
@@ -305,13 +316,13 @@ impl<'t, 'a> Parser<'t, 'a> {
             } else if constraint.is_some() {
                 return Err(self.unexpected());
             } else {
-                match self.deferral()? {
+                match self.deferral(true)? {
                     Some(_) => return Err(self.misplaced(at)),
                     None => break,
                 }
             }
             let at = self.at()?;
-            if let Some(deferral) = self.deferral()? {
+            if let Some(deferral) = self.deferral(true)? {
                 match constraints.get_mut(known) {
                     Some(constraint) if !matches!(constraint.kind, ConstraintKind::Check(_)) => {
                         constraint.deferral = deferral;
@@ -357,8 +368,9 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(SourceExpr { expr: self.node(expr), text: self.keep(text) })
     }
 
-    /// `[NOT] DEFERRABLE`, `INITIALLY DEFERRED`, `INITIALLY IMMEDIATE`, in any order; none if nothing of that is said.
-    pub(super) fn deferral(&mut self) -> Result<Option<Deferral>> {
+    /// `[NOT] DEFERRABLE`, `INITIALLY DEFERRED`, `INITIALLY IMMEDIATE`, in any order; none if nothing of that is said. Behind a constraint
+    /// of a table, but not behind one of a column (`once`), the same may be said again.
+    pub(super) fn deferral(&mut self, once: bool) -> Result<Option<Deferral>> {
         let (mut deferrable, mut deferred) = (None, None);
         loop {
             let at = self.at()?;
@@ -369,8 +381,10 @@ impl<'t, 'a> Parser<'t, 'a> {
                 () if self.eat_all([kw!("initially"), kw!("immediate")])? => (&mut deferred, false),
                 () => break,
             };
-            let is_other = place.replace(said).is_some_and(|before| before != said);
+            let before = place.replace(said);
+            let is_other = before.is_some_and(|before| before != said);
             let wrong = match (deferrable, deferred) {
+                _ if once && before.is_some() => "multiple clauses of the same kind are not allowed for a constraint",
                 (Some(false), Some(true)) => "constraint declared INITIALLY DEFERRED must be DEFERRABLE",
                 _ if is_other => "conflicting constraint properties",
                 _ => continue,
@@ -412,7 +426,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         };
         let valid_at = self.at()?;
         let mut not_valid = self.eat_all([kw!("not"), kw!("valid")])?;
-        let deferral = self.deferral()?.unwrap_or_default();
+        let deferral = self.deferral(false)?.unwrap_or_default();
         not_valid |= self.eat_all([kw!("not"), kw!("valid")])?;
         if matches!(kind, ConstraintKind::Check(_)) && deferral.may_wait() {
             return Err(Error::unsupported("CHECK constraints cannot be marked DEFERRABLE")
@@ -484,7 +498,13 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         let mut set_columns: &[Name<'_>] = &[];
         let (mut on_update, mut on_delete) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
-        while self.eat(kw!("on"))? {
+        let mut seen = [false; 2];
+        while self.is(kw!("on"))? {
+            let is_update = self.is_at(1, kw!("update"))?;
+            if std::mem::replace(&mut seen[usize::from(is_update)], true) {
+                return Err(self.unexpected());
+            }
+            self.next()?;
             if self.eat(kw!("update"))? {
                 on_update = self.referential_action()?;
             } else {
@@ -809,7 +829,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                 self.next()?;
                 if self.eat(kw!("constraint"))? {
                     let name = self.name()?;
-                    let deferral = self.deferral()?.unwrap_or_default();
+                    let deferral = self.deferral(false)?.unwrap_or_default();
                     return Ok(AlterAction::AlterConstraint(name, deferral));
                 }
                 self.eat(kw!("column"))?;

@@ -189,9 +189,11 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
         self.next()?;
         let value = self.expr()?;
-        if multiple && !matches!(value.kind, ExprKind::Row(_) | ExprKind::Subquery(_)) && columns.len() > 1 {
+        if multiple && !matches!(value.kind, ExprKind::Row(_) | ExprKind::Subquery(_)) {
             let at = value.at;
-            return Err(self.unsupported("this source of a multiple-column UPDATE item", at));
+            return Err(
+                self.unsupported("a source of a multiple-column UPDATE item that is no sub-SELECT or ROW()", at)
+            );
         }
         Ok(Assignment { columns, multiple, value })
     }

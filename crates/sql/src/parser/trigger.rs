@@ -49,7 +49,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             let at = self.at()?;
             return Err(self.unsupported("a constraint trigger that names another table", at));
         }
-        let deferral = if constraint { self.deferral()?.unwrap_or_default() } else { Deferral::Never };
+        let deferral = if constraint { self.deferral(false)?.unwrap_or_default() } else { Deferral::Never };
         let (mut old_table, mut new_table) = (None, None);
         if !constraint && self.eat(kw!("referencing"))? {
             while self.is(kw!("old"))? || self.is(kw!("new"))? {

@@ -472,7 +472,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     fn declare(&mut self) -> Result<Utility<'a>> {
         self.next()?;
         let name = self.any_name()?;
-        let (mut binary, mut scroll) = (false, None);
+        let (mut binary, mut insensitive, mut scroll) = (false, false, None);
         loop {
             if self.eat(kw!("binary"))? {
                 binary = true;
@@ -480,7 +480,9 @@ impl<'t, 'a> Parser<'t, 'a> {
                 scroll = Some(true);
             } else if self.eat_all([kw!("no"), kw!("scroll")])? {
                 scroll = Some(false);
-            } else if !(self.eat(kw!("insensitive"))? || self.eat(kw!("asensitive"))?) {
+            } else if self.eat(kw!("insensitive"))? {
+                insensitive = true;
+            } else if !self.eat(kw!("asensitive"))? {
                 break;
             }
         }
@@ -492,7 +494,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         self.expect(kw!("for"))?;
         let body_at = self.at()?;
         let query = self.query()?;
-        Ok(Utility::Declare { name, hold, scroll, binary, body_at, query })
+        Ok(Utility::Declare { name, hold, scroll, binary, insensitive, body_at, query })
     }
 
     fn fetch(&mut self, discard: bool) -> Result<Utility<'a>> {

@@ -6,7 +6,7 @@ use super::{condition, tree};
 use crate::plan::blob::Constant;
 use crate::types::{Oid, Type};
 use allocator_api2::alloc::Allocator;
-use base::settings::MessageLevel;
+use base::settings::{MessageLevel, SettingId};
 use base::{Error, Kind, Object, Result, SqlState, sqlstate};
 
 /// An error with a line more of context.
@@ -122,8 +122,12 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
             Level::Notice => MessageLevel::Notice,
             Level::Warning => MessageLevel::Warning,
         };
-        let error = within(error, self.place());
-        (self.notices)(level, &error);
+        // The body itself may have said what is wanted.
+        let least = self.session.view(self.env).value(SettingId::ClientMinMessages).number();
+        if MessageLevel::from_number(least).is_none_or(|least| level.reaches_client(least)) {
+            let error = within(error, self.place());
+            (self.notices)(level, &error);
+        }
         Ok(())
     }
 

@@ -133,7 +133,7 @@ impl<A: Allocator + Copy> Session<A> {
         if !is_cursor {
             // A portal of the protocol keeps only what is left.
             return match direction {
-                FetchDirection::Forward(count @ 1..) => self.run_portal(env, name, count, out).map(|(_, ended)| ended),
+                FetchDirection::Forward(count @ 1..) => self.fetch_forward(env, name, count, out),
                 _ => Err(Error::unsupported("FETCH in this direction from a portal that is no cursor")
                     .hint("Use DECLARE, with SCROLL.")),
             };
@@ -148,6 +148,30 @@ impl<A: Allocator + Copy> Session<A> {
             portal.progress = Progress::Failed;
         }
         self.portals.insert(key, portal);
+        result.map(|(_, ended)| ended)
+    }
+
+    /// Gives the next rows of a portal of the protocol, as the output wants them written.
+    fn fetch_forward<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        name: &str,
+        count: u64,
+        out: &mut O,
+    ) -> Result<Ended> {
+        let memory = self.memory;
+        let portal = self.portal_mut(name).ok_or_else(|| super::extended::no_portal(name))?;
+        let Body::Plan(id) = portal.body else { return Err(super::extended::no_portal(name)) };
+        let columns = Plan::new(self.plans.bytes(id)).map_or(0, |plan| plan.columns().len());
+        let mut wanted = List::new_in(memory);
+        wanted.try_reserve_exact(columns).map_err(|_| Error::out_of_memory("a portal", columns))?;
+        let Some(portal) = self.portal_mut(name) else { return Err(super::extended::no_portal(name)) };
+        wanted.extend((0..columns).map(|index| out.format(index, portal.format(index))));
+        let own = std::mem::replace(&mut portal.formats, wanted);
+        let result = self.run_portal(env, name, count, out);
+        if let Some(portal) = self.portal_mut(name) {
+            portal.formats = own;
+        }
         result.map(|(_, ended)| ended)
     }
 
@@ -169,7 +193,10 @@ impl<A: Allocator + Copy> Session<A> {
         let columns: Vec<(Kind, Oid, Format)> = plan
             .columns()
             .enumerate()
-            .map(|(index, column)| (table::kind(column.ty.oid), column.ty.oid, portal.format(index)))
+            .map(|(index, column)| {
+                let format = out.format(index, portal.format(index));
+                (table::kind(column.ty.oid), column.ty.oid, format)
+            })
             .collect();
         let scrolls = portal.scrolls;
         let Progress::Spooled(spool) = &mut portal.progress else { return Ok((tag(plan, 0), Ended::AtEnd(0))) };

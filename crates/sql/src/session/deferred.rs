@@ -378,8 +378,15 @@ impl<A: Allocator + Copy> Session<A> {
         fired.map(drop)
     }
 
-    /// A table of which a check waits is not to be changed.
+    /// A table of which a check waits, or that a cursor of this session reads, is not to be changed.
     pub(crate) fn check_not_awaited(&self, def: &TableDef) -> Result<()> {
+        if self.has_portal_on(def.oid) {
+            let message = format!(
+                "cannot change table \"{}\" because it is being used by active queries in this session",
+                def.name
+            );
+            return Err(Error::statement(sqlstate::OBJECT_IN_USE, message));
+        }
         if !self.deferred.has(def.oid) {
             return Ok(());
         }

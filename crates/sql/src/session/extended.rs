@@ -5,9 +5,10 @@
 //! 2. `Execute` with a limit keeps the rest of the rows; the next `Execute` goes on with them.
 
 use super::custom::range_of;
-use super::output::{Format, Output, Tag, Undescribed};
+use super::output::{Format, NoData, Output, Tag};
 use super::prepared::{Body, Portal, Prepared, Progress, format_of};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
+use super::told::Told;
 use super::transaction::aborted;
 use super::{Environment, List, Named, Session, Text, bytes_in, text_in};
 use crate::catalog::lazy::LazyCatalog;
@@ -42,7 +43,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     pub(crate) fn prepare(&mut self, env: &Environment<'_>, name: &str, text: &str, types: &[u32]) -> Result<()> {
         if name.is_empty() {
-            self.drop_unnamed();
+            self.drop_unnamed_statement();
         } else if self.statements.contains_key(&Named(name.as_bytes())) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(Error::statement(sqlstate::DUPLICATE_PREPARED_STATEMENT, message));
@@ -215,24 +216,15 @@ impl<A: Allocator + Copy> Session<A> {
         results: impl ExactSizeIterator<Item = Format>,
     ) -> Result<()> {
         let memory = self.memory;
-        if name.is_empty() {
-            self.drop_unnamed_portal();
-        } else if self.portals.contains_key(&Named(name.as_bytes())) {
-            let message = format!("cursor \"{name}\" already exists");
-            return Err(Error::statement(sqlstate::DUPLICATE_CURSOR, message));
-        }
-        let body = self.statement_named(statement)?.body;
-        if self.transaction.is_failed() && body != Body::Utility {
+        let prepared = self.statement_named(statement)?;
+        if self.transaction.is_failed() && !(prepared.body == Body::Utility && ends_transaction_text(&prepared.text)) {
             return Err(aborted());
         }
         let body = self.current_body(env, statement)?;
-        let columns = match body {
-            Body::Plan(id) => Plan::new(self.plans.bytes(id)).map_or(0, |plan| plan.columns().len()),
-            Body::Call(call) => self.call_columns(env, call)?,
-            Body::Utility | Body::Empty => 0,
+        let expected = {
+            let plan = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
+            plan.map_or(0, |plan| plan.client_types().len())
         };
-        let plan = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
-        let expected = plan.map_or(0, |plan| plan.client_types().len());
         if parameters.len() != expected {
             let message = format!(
                 "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {expected}",
@@ -240,12 +232,26 @@ impl<A: Allocator + Copy> Session<A> {
             );
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
         }
-        if results.len() > 1 && results.len() != columns {
+        if name.is_empty() {
+            self.drop_unnamed_portal();
+        } else if self.portals.contains_key(&Named(name.as_bytes())) {
+            let message = format!("cursor \"{name}\" already exists");
+            return Err(Error::statement(sqlstate::DUPLICATE_CURSOR, message));
+        }
+        // One format is for however many columns there are, and several mean nothing where there are none.
+        let columns = match body {
+            _ if results.len() < 2 => 0,
+            Body::Plan(id) => Plan::new(self.plans.bytes(id)).map_or(0, |plan| plan.columns().len()),
+            Body::Call(call) => self.call_columns(env, call)?,
+            Body::Utility => self.utility_columns(&self.statement_named(statement)?.text),
+            Body::Empty => 0,
+        };
+        if columns > 0 && results.len() != columns {
             let message = format!("bind message has {} result formats but query has {columns} columns", results.len());
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
         }
         let mut values = Vec::new();
-        if let Some(plan) = plan
+        if let Some(plan) = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)))
             && expected > 0
         {
             let styles = self.styles(env)?;
@@ -343,6 +349,7 @@ impl<A: Allocator + Copy> Session<A> {
         parameters: impl FnOnce(&mut O, &[u32]),
         out: &mut O,
     ) -> Result<bool> {
+        self.transaction.begin_statement(kernel::clock::wall_us());
         let result = self.describe_target(env, target, parameters, out);
         self.settle(env, result)
     }
@@ -356,12 +363,22 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<bool> {
         match target {
             Target::Statement(name) => {
-                let statement = self.statement_named(name)?;
-                match statement.body {
+                let body = self.statement_named(name)?.body;
+                if self.transaction.is_failed() && self.gives_rows(body, &self.statement_named(name)?.text) {
+                    return Err(aborted());
+                }
+                match body {
                     Body::Plan(id) => {
-                        let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
-                        let types: Vec<u32> = plan.client_types().map(|oid| oid.0).collect();
+                        let plan = Plan::new(self.plans.bytes(id));
+                        let types: Vec<u32> =
+                            plan.into_iter().flat_map(|plan| plan.client_types()).map(|oid| oid.0).collect();
                         parameters(out, &types);
+                        // Tables may have changed since; where that cannot be looked at, no rows are told of.
+                        let id = match self.transaction.is_failed() {
+                            true => id,
+                            false => self.current_body(env, name)?.plan().unwrap_or(id),
+                        };
+                        let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
                         if !plan.has(flags::RETURNS_ROWS) {
                             return Ok(false);
                         }
@@ -377,7 +394,7 @@ impl<A: Allocator + Copy> Session<A> {
                     }
                     Body::Utility => {
                         parameters(out, &[]);
-                        let text = String::from_utf8_lossy(&statement.text).into_owned();
+                        let text = String::from_utf8_lossy(&self.statement_named(name)?.text).into_owned();
                         self.describe_utility(&text, out)
                     }
                     Body::Empty => {
@@ -388,6 +405,9 @@ impl<A: Allocator + Copy> Session<A> {
             }
             Target::Portal(name) => {
                 let portal = self.portal_named(name)?;
+                if self.transaction.is_failed() && self.gives_rows(portal.body, &portal.text) {
+                    return Err(aborted());
+                }
                 match portal.body {
                     Body::Plan(id) => {
                         let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
@@ -403,11 +423,36 @@ impl<A: Allocator + Copy> Session<A> {
                     }
                     Body::Utility => {
                         let text = String::from_utf8_lossy(&portal.text).into_owned();
-                        self.describe_utility(&text, out)
+                        let formats = portal.formats.to_vec();
+                        self.describe_utility(&text, &mut Told::describing(out, &formats))
                     }
                     Body::Empty => Ok(false),
                 }
             }
+        }
+    }
+
+    /// Gives a statement rows, as far as can be said in a transaction that failed? `text` is that of one that is not planned.
+    fn gives_rows(&self, body: Body, text: &[u8]) -> bool {
+        match body {
+            Body::Plan(id) => Plan::new(self.plans.bytes(id)).is_some_and(|plan| plan.has(flags::RETURNS_ROWS)),
+            Body::Call(_) => true,
+            Body::Utility => {
+                let text = String::from_utf8_lossy(text);
+                self.describe_utility(&text, &mut NoData::default()).unwrap_or(true)
+            }
+            Body::Empty => false,
+        }
+    }
+
+    /// How many columns the result of a statement has that is not planned.
+    fn utility_columns(&self, text: &[u8]) -> usize {
+        let nobody = &mut NoData::default();
+        let mut told = Told::describing(nobody, &[]);
+        match self.describe_utility(&String::from_utf8_lossy(text), &mut told) {
+            Ok(_) => told.columns.unwrap_or(0),
+            // What it is about is not there: executing it says so.
+            Err(_) => 0,
         }
     }
 
@@ -417,6 +462,9 @@ impl<A: Allocator + Copy> Session<A> {
     pub fn execute<O: Output>(&mut self, env: &Environment<'_>, portal: &str, most: u64, out: &mut O) -> Result<()> {
         self.transaction.begin_statement(kernel::clock::wall_us());
         let result = self.execute_portal(env, portal, most, out);
+        if result.is_ok() {
+            self.transaction.note_executed();
+        }
         self.settle(env, result)
     }
 
@@ -427,30 +475,7 @@ impl<A: Allocator + Copy> Session<A> {
                 out.empty_query();
                 Ok(())
             }
-            Body::Utility => {
-                let text = String::from_utf8_lossy(&self.portal_named(name)?.text).into_owned();
-                if matches!(self.portal_named(name)?.progress, Progress::Done) {
-                    let message = format!("portal \"{name}\" cannot be run");
-                    return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
-                }
-                if let Some(portal) = self.portal_mut(name) {
-                    portal.progress = Progress::Done;
-                }
-                self.extended_utility(env, &text, out)
-            }
-            Body::Call(call) => {
-                if self.transaction.is_failed() {
-                    return Err(aborted());
-                }
-                let Some(portal) = self.portal_mut(name) else { return Err(no_portal(name)) };
-                if !matches!(portal.progress, Progress::New) {
-                    let message = format!("portal \"{name}\" cannot be run");
-                    return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
-                }
-                portal.progress = Progress::Done;
-                let (parameters, formats) = (portal.parameters.to_vec(), portal.formats.to_vec());
-                self.execute_call(env, call, &parameters, &formats, out)
-            }
+            Body::Utility | Body::Call(_) => self.execute_told(env, name, most, out),
             Body::Plan(_) => {
                 if self.transaction.is_failed() {
                     return Err(aborted());
@@ -466,7 +491,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
     }
 
-    fn portal_mut(&mut self, name: &str) -> Option<&mut Portal<A>> {
+    pub(super) fn portal_mut(&mut self, name: &str) -> Option<&mut Portal<A>> {
         if name.is_empty() { self.unnamed_portal.as_mut() } else { self.portals.get_mut(&Named(name.as_bytes())) }
     }
 
@@ -521,7 +546,7 @@ impl<A: Allocator + Copy> Session<A> {
                 return Ok((tag(plan, 0), Ended::Early(0)));
             }
             Progress::Spooled(_) => return self.give_spooled(env, portal, FetchDirection::Forward(wanted), out),
-            Progress::Done | Progress::Failed => {
+            Progress::Done | Progress::Failed | Progress::Told { .. } => {
                 let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(no_portal("")) };
                 return Ok((tag(plan, 0), Ended::AtEnd(0)));
             }
@@ -634,7 +659,7 @@ impl<A: Allocator + Copy> Session<A> {
         Ok((tag(plan, given), Ended::Early(given)))
     }
 
-    fn extended_utility<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
+    pub(super) fn extended_utility<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
         let mut normalised = Normalised::default();
         normalise(text, 0, Literals::Keep, &mut normalised)?;
         while normalised.head == Head::Empty && normalised.next < text.len() {
@@ -642,7 +667,7 @@ impl<A: Allocator + Copy> Session<A> {
             normalise(text, at, Literals::Keep, &mut normalised)?;
         }
         // As in PostgreSQL, the transaction lasts until `Sync`.
-        self.utility_text(env, text, (normalised.start, normalised.end), false, &mut Undescribed(out))
+        self.utility_text(env, text, (normalised.start, normalised.end), false, out)
     }
 
     // ---- Close and Sync
@@ -650,7 +675,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// Forgets a statement or a portal. One that is not there is no error.
     pub fn close_target(&mut self, target: Target<'_>) {
         match target {
-            Target::Statement("") => self.drop_unnamed(),
+            Target::Statement("") => self.drop_unnamed_statement(),
             Target::Statement(name) => {
                 if let Some(statement) = self.statements.remove(&Named(name.as_bytes())) {
                     self.forget_body(statement.body);
@@ -684,14 +709,14 @@ impl<A: Allocator + Copy> Session<A> {
         }
     }
 
-    pub(crate) fn drop_unnamed(&mut self) {
+    /// Forgets the unnamed statement. A portal that was made from it stays.
+    pub(super) fn drop_unnamed_statement(&mut self) {
         if let Some(statement) = self.unnamed.take() {
             self.forget_body(statement.body);
         }
-        self.drop_unnamed_portal();
     }
 
-    fn drop_unnamed_portal(&mut self) {
+    pub(super) fn drop_unnamed_portal(&mut self) {
         if let Some(portal) = self.unnamed_portal.take() {
             self.forget_body(portal.body);
         }
@@ -736,6 +761,23 @@ impl<A: Allocator + Copy> Session<A> {
             error
         })
     }
+}
+
+/// May a statement that is not planned be executed in a transaction that failed?
+fn ends_transaction_text(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let mut normalised = Normalised::default();
+    let mut at = 0;
+    while normalise(&text, at, Literals::Keep, &mut normalised).is_ok() && normalised.head == Head::Empty {
+        if normalised.next >= text.len() {
+            break;
+        }
+        at = normalised.next;
+    }
+    let bump = bumpalo::Bump::new();
+    let (start, end) = (normalised.start, normalised.end);
+    let parsed = kernel::fiber::on_engine_stack(|| crate::parser::parse(&text, start, end, &bump));
+    matches!(parsed, Ok(crate::parser::ast::Statement::Utility(utility)) if super::query::ends_transaction(utility))
 }
 
 #[cold]

@@ -28,6 +28,7 @@
 //! | [`held`] | what it has prepared and opened, for views |
 //! | [`query`], [`extended`] | the two ways to bring statements |
 //! | [`login`] | who wants to come in |
+//! | `told` | what portals of statements that are not planned answer |
 //! | [`output`] | where answers go |
 //!
 //! Rules
@@ -56,6 +57,7 @@ pub mod query;
 pub mod run;
 mod savepoint;
 pub mod settings;
+mod told;
 pub mod transaction;
 pub(crate) mod types;
 pub mod work;

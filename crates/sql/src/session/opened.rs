@@ -11,7 +11,7 @@ use super::{Environment, List, Named, NoData, Session, Text};
 use crate::parser::ast::FetchDirection;
 use crate::plan::Plan;
 use crate::plan::blob::{self, Constant};
-use crate::types::{Type, table};
+use crate::types::{Oid, Type, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 
@@ -29,6 +29,16 @@ impl<A: Allocator + Copy> Session<A> {
     /// Is there a cursor of that name?
     pub(crate) fn has_cursor(&self, name: &str) -> bool {
         self.portals.contains_key(&Named(name.as_bytes()))
+    }
+
+    /// Does a portal read a table that may still come by its rows? One that has outlived its transaction has them all.
+    pub(super) fn has_portal_on(&self, table: Oid) -> bool {
+        let reads = |portal: &Portal<A>| {
+            let plan = portal.body.plan().filter(|_| !(portal.holds && portal.committed));
+            let plan = plan.and_then(|id| Plan::new(self.plans.bytes(id)));
+            plan.is_some_and(|plan| plan.tables().any(|read| read.oid == table))
+        };
+        self.portals.values().chain(&self.unnamed_portal).any(reads)
     }
 
     /// A name that no cursor has.

@@ -57,6 +57,11 @@ pub trait Output {
     /// What the rows that follow look like.
     fn columns<'c>(&mut self, columns: impl Iterator<Item = Column<'c>>);
 
+    /// How a column of a result is to be written that would be written like `own` by itself.
+    fn format(&self, _column: usize, own: Format) -> Format {
+        own
+    }
+
     /// Begins a row.
     fn begin_row(&mut self);
 
@@ -84,6 +89,9 @@ pub trait Output {
     /// Something that the user should hear.
     fn notice(&mut self, level: MessageLevel, message: &Error);
 
+    /// From now on the user wants to hear only messages of that level and above.
+    fn heed(&mut self, _least: MessageLevel) {}
+
     /// Data is going to be copied from the client, in so many columns.
     fn copy_in(&mut self, format: CopyFormat, columns: usize) -> Result<()>;
 
@@ -99,69 +107,6 @@ pub trait Output {
 
     /// All of it has been copied.
     fn copy_done(&mut self);
-}
-
-/// An output for `Execute`: what rows look like was told by `Describe`, or nobody asked.
-pub(crate) struct Undescribed<'o, O>(pub(crate) &'o mut O);
-
-impl<O: Output> Output for Undescribed<'_, O> {
-    fn columns<'c>(&mut self, _: impl Iterator<Item = Column<'c>>) {}
-
-    fn begin_row(&mut self) {
-        self.0.begin_row();
-    }
-
-    fn null(&mut self) {
-        self.0.null();
-    }
-
-    fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        self.0.value(write)
-    }
-
-    fn end_row(&mut self) -> Result<()> {
-        self.0.end_row()
-    }
-
-    fn abandon_row(&mut self) {
-        self.0.abandon_row();
-    }
-
-    fn complete(&mut self, tag: Tag) {
-        self.0.complete(tag);
-    }
-
-    fn empty_query(&mut self) {
-        self.0.empty_query();
-    }
-
-    fn suspended(&mut self) {
-        self.0.suspended();
-    }
-
-    fn notice(&mut self, level: MessageLevel, message: &Error) {
-        self.0.notice(level, message);
-    }
-
-    fn copy_in(&mut self, format: CopyFormat, columns: usize) -> Result<()> {
-        self.0.copy_in(format, columns)
-    }
-
-    fn copied(&mut self, take: impl FnOnce(&[u8]) -> Result<()>) -> Result<bool> {
-        self.0.copied(take)
-    }
-
-    fn copy_out(&mut self, format: CopyFormat, columns: usize) {
-        self.0.copy_out(format, columns);
-    }
-
-    fn copy_row(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        self.0.copy_row(write)
-    }
-
-    fn copy_done(&mut self) {
-        self.0.copy_done();
-    }
 }
 
 /// An output that nobody reads: rows are counted and dropped.

@@ -9,7 +9,7 @@
 
 use super::current::Stamp;
 use super::custom::Tried;
-use super::output::Format;
+use super::output::{Format, Tag};
 use super::{List, Text};
 use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
@@ -206,6 +206,15 @@ pub(crate) enum Progress<A: Allocator + Copy> {
     },
     /// A cursor with all its rows.
     Spooled(Spool<A>),
+    /// Of a statement that is not planned: carried out, with the rows that are left, as [`super::told`] keeps them.
+    Told {
+        /// The rows.
+        rows: Text<A>,
+        /// The next one's first byte.
+        at: usize,
+        /// What it is called when it is done.
+        tag: Tag,
+    },
     /// At its end.
     Done,
     /// It failed, and cannot be executed any more.

@@ -14,12 +14,14 @@ use crate::parser::ast::{Statement, Utility};
 use crate::plan::{Plan, flags};
 use crate::procedure::run::Notices;
 use allocator_api2::alloc::Allocator;
+use base::settings::{MessageLevel, SettingId};
 use base::{Error, Result};
 
 impl<A: Allocator + Copy> Session<A> {
     /// Executes the statements of a text. After an error the rest is not executed, and the transaction is failed or over.
     pub fn simple_query<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
-        self.drop_unnamed();
+        self.drop_unnamed_statement();
+        self.drop_unnamed_portal();
         match self.statements_of(env, text, out) {
             Ok(()) => {
                 // What was one transaction because it came in one text ends with the text.
@@ -55,12 +57,16 @@ impl<A: Allocator + Copy> Session<A> {
                 continue;
             }
             // Statements that come together are one transaction, and none is executed if one is no SQL.
-            let together = count > 0 || has_more(text, next);
+            let is_last = !has_more(text, next);
+            let together = count > 0 || !is_last;
             if together && count == 0 {
                 check_syntax(text, at)?;
             }
             if together {
                 self.transaction.begin_implicit();
+            }
+            if together && is_last {
+                self.transaction.expect_last();
             }
             count += 1;
             self.statement(env, text, at, &mut normalised, out)?;
@@ -68,6 +74,9 @@ impl<A: Allocator + Copy> Session<A> {
             if at >= text.len() {
                 break;
             }
+            // The statement may have been the SET of that.
+            let least = self.view(env).value(SettingId::ClientMinMessages).number();
+            out.heed(MessageLevel::from_number(least).unwrap_or(MessageLevel::Notice));
         }
         if count == 0 {
             out.empty_query();
@@ -169,7 +178,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// A statement has succeeded: outside a block its transaction is committed.
     pub(crate) fn end_statement(&mut self, env: &Environment<'_>, notices: Notices<'_>) -> Result<()> {
-        if self.transaction.outlives_statement() {
+        if !self.transaction.ends_with_statement() {
             return Ok(());
         }
         self.settle_deferred(env, true, notices)?;

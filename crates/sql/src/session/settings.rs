@@ -393,6 +393,8 @@ trait OwnValues {
     fn own(&self) -> &SettingSet;
     fn value(&self, id: SettingId) -> Option<ValueRef<'_>>;
     fn source(&self, id: SettingId) -> Source;
+    /// What `RESET` goes back to, if that is not the server's value.
+    fn start(&self, id: SettingId) -> Option<ValueRef<'_>>;
     fn custom(&self, name: &str) -> Option<&str>;
 }
 
@@ -412,6 +414,14 @@ impl<A: Allocator + Copy> OwnValues for Settings<A> {
             () if self.of_database.contains(id) => Source::Database,
             () => Source::Client,
         }
+    }
+
+    fn start(&self, id: SettingId) -> Option<ValueRef<'_>> {
+        let (_, number, text) = self.start.iter().find(|(other, ..)| *other == id)?;
+        Some(match id.setting().slot() {
+            Slot::Number(_) => ValueRef::Number(*number),
+            Slot::Text(_) => ValueRef::Text(std::str::from_utf8(text).ok()?),
+        })
     }
 
     fn custom(&self, name: &str) -> Option<&str> {
@@ -490,9 +500,9 @@ impl<'v> SettingsView<'v> {
         let own = self.own.value(id).map(|value| (value, self.own.source(id)));
         match id {
             SettingId::TransactionIsolation | SettingId::TransactionReadOnly | SettingId::TransactionDeferrable => {
-                self.effective.describe(id, Some((self.value(id), Source::Override)))
+                self.effective.describe(id, Some((self.value(id), Source::Override)), None)
             }
-            _ => self.effective.describe(id, own),
+            _ => self.effective.describe(id, own, self.own.start(id)),
         }
     }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Outside a block every statement is a transaction of its own; the statements of one simple query are one, unless they
-//! say otherwise.
+//! say otherwise, and so are those of the extended query up to `Sync`.
 //!
 //! Rules
 //! 1. The isolation level can be set until the transaction's first snapshot (`25001` afterwards).
@@ -48,6 +48,10 @@ pub struct Transaction {
     state: State,
     /// A statement runs, or has run, in it.
     started: bool,
+    /// Outside a block a portal has been executed: what comes before `Sync` is one transaction with it.
+    pipelined: bool,
+    /// The statement at hand is the last of several that came in one simple query.
+    last: bool,
     /// Its first snapshot has been taken.
     has_snapshot: bool,
     isolation: Option<Isolation>,
@@ -96,6 +100,16 @@ impl Transaction {
         }
     }
 
+    /// Is the statement at hand not the only one of its transaction?
+    pub(crate) fn has_others(&self) -> bool {
+        self.pipelined || self.outlives_statement()
+    }
+
+    /// A portal has been executed.
+    pub(crate) fn note_executed(&mut self) {
+        self.pipelined |= self.started;
+    }
+
     /// Whether a statement runs, or has run, in it.
     pub(crate) fn is_started(&self) -> bool {
         self.started
@@ -106,6 +120,16 @@ impl Transaction {
         if self.state == State::Idle {
             self.state = State::Implicit;
         }
+    }
+
+    /// The next statement is the last of its text: its end is the transaction's, unless it is in a block then.
+    pub(crate) fn expect_last(&mut self) {
+        self.last = true;
+    }
+
+    /// Is the end of the statement at hand that of the transaction?
+    pub(crate) fn ends_with_statement(&self) -> bool {
+        self.state == State::Idle || (self.state == State::Implicit && self.last)
     }
 
     /// `BEGIN`: true if there was no block yet.

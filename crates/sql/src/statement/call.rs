@@ -25,7 +25,7 @@ use crate::plan::{self, Plan};
 use crate::procedure::frame::Slot;
 use crate::procedure::kept::Readied;
 use crate::procedure::run::{Interpreter, Nesting, Notices};
-use crate::session::prepared::{PreparedCall, format_of};
+use crate::session::prepared::PreparedCall;
 use crate::session::run::write_value;
 use crate::session::{Column, Environment, Format, Output, Session, Tag};
 use crate::types::cast::{Context, can_coerce};
@@ -146,7 +146,7 @@ impl<A: Allocator + Copy> Session<A> {
         let given =
             self.run_routine(env, &routine, &plan, &[], nesting, &mut |level, error| out.notice(level, error))?;
         if describe_outputs(&routine, |_| Format::Text, out) {
-            self.give_outputs(env, &routine, &given, |_| Format::Text, out)?;
+            self.give_outputs(env, &routine, &given, out)?;
         }
         Ok(Some(Tag::Words("CALL")))
     }
@@ -235,7 +235,6 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         call: PreparedCall,
         parameters: &[u8],
-        formats: &[Format],
         out: &mut O,
     ) -> Result<()> {
         let nesting = Nesting { depth: 0, atomic: self.is_atomic() };
@@ -251,8 +250,9 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let notices: Notices<'_> = &mut |level, error| out.notice(level, error);
         let given = self.run_routine(env, &routine, &plan, &values, nesting, notices)?;
-        if !given.is_empty() {
-            self.give_outputs(env, &routine, &given, |index| format_of(formats, index), out)?;
+        // In the formats that the output wants.
+        if describe_outputs(&routine, |_| Format::Text, out) {
+            self.give_outputs(env, &routine, &given, out)?;
         }
         out.complete(Tag::Words("CALL"));
         Ok(())
@@ -468,7 +468,6 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         routine: &RoutineDef,
         given: &[Constant],
-        format: impl Fn(usize) -> Format,
         out: &mut O,
     ) -> Result<()> {
         let styles = self.styles(env)?;
@@ -484,7 +483,8 @@ impl<A: Allocator + Copy> Session<A> {
                     Ok(())
                 }
                 datum => {
-                    out.value(|buffer| write_value(table::kind(ty.oid), ty.oid, format(index), datum, &around, buffer))
+                    let format = out.format(index, Format::Text);
+                    out.value(|buffer| write_value(table::kind(ty.oid), ty.oid, format, datum, &around, buffer))
                 }
             };
             if let Err(error) = written {

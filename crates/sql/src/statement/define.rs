@@ -192,7 +192,7 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// A statement that cannot be undone is not for a block.
     pub(crate) fn check_alone(&self, words: &str) -> Result<()> {
-        if self.transaction.outlives_statement() {
+        if self.transaction.has_others() {
             let message = format!("{words} cannot run inside a transaction block");
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
@@ -291,6 +291,9 @@ impl<A: Allocator + Copy> Session<A> {
         let (schema, name) = split(path, self.database_name())?;
         let catalog = self.catalog(env)?;
         let oid = match schema {
+            Some("pg_temp") => {
+                return Err(Error::unsupported("only relations can be temporary").hint("Make it in another schema."));
+            }
             Some(schema) => catalog.schema(schema).ok_or_else(|| {
                 let message = format!("schema \"{schema}\" does not exist");
                 Error::statement(sqlstate::INVALID_SCHEMA_NAME, message)

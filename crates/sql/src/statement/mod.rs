@@ -115,8 +115,8 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Prepare { name, types, body_at, .. } => self.prepare_statement(env, text, *name, types, *body_at),
             Utility::Execute { name, arguments } => self.execute_statement(env, text, *name, arguments, out),
             Utility::Deallocate(name) => self.deallocate(name.as_ref()),
-            Utility::Declare { name, hold, scroll, binary, body_at, .. } => {
-                self.declare(env, text, *name, (*hold, *scroll, *binary), *body_at)
+            Utility::Declare { name, hold, scroll, binary, insensitive, body_at, .. } => {
+                self.declare(env, text, *name, (*hold, *scroll, *binary, *insensitive), *body_at)
             }
             Utility::Fetch { name, direction, discard } => self.fetch(env, *name, *direction, *discard, out),
             Utility::Close(name) => self.close_cursor(name.as_ref()),
@@ -174,7 +174,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Describes the result of a statement that is not planned; false if it has none.
-    pub(crate) fn describe_utility<O: Output>(&mut self, text: &str, out: &mut O) -> Result<bool> {
+    pub(crate) fn describe_utility<O: Output>(&self, text: &str, out: &mut O) -> Result<bool> {
         let bump = bumpalo::Bump::new();
         let end = text.trim_end_matches([' ', '\t', '\r', '\n', ';']).len();
         let statement = kernel::fiber::on_engine_stack(|| crate::parser::parse(text, 0, end, &bump))?;

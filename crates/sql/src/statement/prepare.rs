@@ -82,9 +82,11 @@ impl<A: Allocator + Copy> Session<A> {
             parameters.push(datum);
             at = next;
         }
+        let formats: Vec<Format> = (0..read.columns().len()).map(|index| out.format(index, Format::Text)).collect();
         let plan = self.plan_for(env, id, &values)?.unwrap_or(plan);
         // Its end is the `EXECUTE`'s: in the extended protocol the transaction goes on until `Sync`.
-        self.run_plan(env, &plan, &parameters, ("", &[]), |_| Format::Text, true, out).map(Some)
+        let format = |index: usize| formats.get(index).copied().unwrap_or_default();
+        self.run_plan(env, &plan, &parameters, ("", &[]), format, true, out).map(Some)
     }
 
     /// Computes the arguments of an `EXECUTE`.
@@ -157,7 +159,7 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         name: Name<'_>,
-        (hold, scroll, binary): (bool, Option<bool>, bool),
+        (hold, scroll, binary, insensitive): (bool, Option<bool>, bool, bool),
         body_at: u32,
     ) -> Result<Option<Tag>> {
         if !hold && !self.transaction.outlives_statement() {
@@ -194,6 +196,11 @@ impl<A: Allocator + Copy> Session<A> {
         if locks && scroll == Some(true) {
             return Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE is not supported")
                 .detail("Scrollable cursors must be READ ONLY."));
+        }
+        if locks && insensitive {
+            let message = "DECLARE INSENSITIVE CURSOR ... FOR UPDATE is not valid";
+            return Err(Error::statement(sqlstate::INVALID_CURSOR_DEFINITION, message)
+                .detail("Insensitive cursors must be READ ONLY."));
         }
         let id = self.plans.add(&plan, text.as_bytes(), self.memory)?;
         let mut formats = List::new_in(self.memory);

@@ -197,10 +197,7 @@ impl<A: Allocator + Copy> Session<A> {
         name: Option<&str>,
         values: Option<&[SetValue<'_>]>,
     ) -> Result<Option<Tag>> {
-        if self.transaction.is_block() {
-            let message = "ALTER SYSTEM cannot run inside a transaction block";
-            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
-        }
+        self.check_alone("ALTER SYSTEM")?;
         let Some(name) = name else {
             if !self.is_superuser(env) {
                 let message = "permission denied to perform ALTER SYSTEM RESET ALL";
@@ -225,10 +222,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     pub(super) fn discard_all(&mut self, env: &Environment<'_>) -> Result<Option<Tag>> {
-        if self.transaction.is_block() {
-            let message = "DISCARD ALL cannot run inside a transaction block";
-            return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
-        }
+        self.check_alone("DISCARD ALL")?;
         self.close_all_cursors();
         self.deallocate(None)?;
         self.reset_setting(env, SettingId::SessionAuthorization, false)?;

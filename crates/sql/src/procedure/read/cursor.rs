@@ -171,7 +171,7 @@ impl Reader<'_> {
         self.next();
         let (steps, is_many) = self.steps()?;
         if is_many && !moves {
-            return Err(self.wrong("FETCH statement cannot return multiple rows".to_owned()));
+            return Err(Error::unsupported("FETCH statement cannot return multiple rows"));
         }
         if !self.eat("from") {
             self.eat("in");

@@ -7,7 +7,8 @@
 //!
 //! Rules
 //! 1. Data comes in pieces that are cut anywhere: a [`Lines`] keeps what is not a whole line yet.
-//! 2. A line `\.` ends the data.
+//! 2. `\.` before a line's end ends the data: in text wherever it stands, and what is before it in its line is a row; in CSV at the
+//!    beginning of a line only, and elsewhere it is data.
 //! 3. All lines end as the first one does; another end within a line is an error (`22P04`).
 
 use base::{Error, Result, sqlstate};
@@ -132,11 +133,7 @@ impl Lines {
         self.looked = next;
         self.quoted = false;
         let line = &self.bytes[from..line_end];
-        if line == b"\\." {
-            self.ended = true;
-            return Ok(None);
-        }
-        Ok(Some(line))
+        Ok((!self.ended || !line.is_empty()).then_some(line))
     }
 
     /// Where the next line begins and ends, and where the one after it begins.
@@ -157,15 +154,23 @@ impl Lines {
                     }
                     at += 1;
                 }
-                b'\\' if !form.csv => {
-                    // What follows belongs to it; if it has not come yet the line is not whole.
-                    if at + 1 >= bytes.len() {
-                        if last {
-                            at += 1;
-                        }
+                b'\\' if !form.csv || at == self.start => {
+                    // In text what follows belongs to it; if it has not come yet the line is not whole.
+                    let Some(&next) = bytes.get(at + 1) else {
+                        at += usize::from(last);
                         break;
+                    };
+                    if next == b'.' {
+                        match marker(form, self.end, &bytes[at + 2..], last)? {
+                            Marker::Whole => {
+                                self.ended = true;
+                                return Ok(Some((self.start, at, bytes.len())));
+                            }
+                            Marker::Unknown => break,
+                            Marker::Data => {}
+                        }
                     }
-                    at += 2;
+                    at += if form.csv { 1 } else { 2 };
                 }
                 b'\n' if !self.quoted => match self.end {
                     None | Some(LineEnd::Newline) => {
@@ -193,6 +198,38 @@ impl Lines {
         }
         self.looked = at;
         Ok((last && self.start < bytes.len()).then_some((self.start, bytes.len(), bytes.len())))
+    }
+}
+
+/// What `\.` is, by what stands behind it.
+enum Marker {
+    /// The end of the data.
+    Whole,
+    /// Data.
+    Data,
+    /// What decides has not come yet.
+    Unknown,
+}
+
+/// What `\.` is before those bytes, where lines end like that. Errors: `22P04` if it ends no line, or in another way.
+fn marker(form: &Form, end: Option<LineEnd>, rest: &[u8], last: bool) -> Result<Marker> {
+    let broken = |message: &str| if form.csv { Ok(Marker::Data) } else { Err(bad(message)) };
+    let other_style = "end-of-copy marker does not match previous newline style";
+    let mut rest = rest;
+    if end == Some(LineEnd::Both) {
+        match rest.split_first() {
+            None if !last => return Ok(Marker::Unknown),
+            Some((b'\r', behind)) => rest = behind,
+            Some((b'\n', _)) => return broken(other_style),
+            _ => return broken("end-of-copy marker corrupt"),
+        }
+    }
+    match (rest.first(), end) {
+        (None, _) if !last => Ok(Marker::Unknown),
+        (Some(b'\n'), Some(LineEnd::Return)) => Err(bad(other_style)),
+        (Some(b'\r'), Some(LineEnd::Newline | LineEnd::Both)) => Err(bad(other_style)),
+        (Some(b'\n' | b'\r'), _) => Ok(Marker::Whole),
+        _ => broken("end-of-copy marker corrupt"),
     }
 }
 
@@ -241,6 +278,11 @@ impl Fields {
     }
 
     fn read_text(&mut self, form: &Form, line: &[u8]) -> Result<()> {
+        // A backslash behind which the data ends makes nothing plain, and is nothing.
+        let line = match line.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 {
+            1 => &line[..line.len() - 1],
+            _ => line,
+        };
         let mut at = 0;
         loop {
             let rest = &line[at..];
@@ -278,10 +320,7 @@ impl Fields {
                 continue;
             }
             at += 1;
-            let Some(&byte) = line.get(at) else {
-                self.bytes.push(b'\\');
-                break;
-            };
+            let Some(&byte) = line.get(at) else { break };
             at += 1;
             let value = match byte {
                 b'b' => 8,
@@ -440,6 +479,8 @@ mod tests {
             ("\\x41\\101\\q", &["AAq"]),
             ("x\t\\N", &["x", "∅"]),
             ("p\\N\tq", &["pN", "q"]),
+            ("a\tb\\", &["a", "b"]),
+            ("a\\\\\\", &["a\\"]),
         ] {
             assert_eq!(fields(&Form::text(), line), some(expected), "{line:?}");
         }
@@ -467,6 +508,14 @@ mod tests {
             (Form::text(), "a\r\nb\r\n", &["a", "b"]),
             (Form::text(), "a\rb\r\rc\r", &["a", "b", "", "c"]),
             (Form::text(), "a\n\\.\nb\n", &["a"]),
+            (Form::text(), "a\tb\\.\nb\n", &["a\tb"]),
+            (Form::text(), "a\r\nb\\.\r\nc", &["a", "b"]),
+            (Form::text(), "a\\.\r\nb\r\n", &["a"]),
+            (Form::text(), "a\\\\.\nb\n", &["a\\\\.", "b"]),
+            (Form::csv(), "a\n\\.\nb\n", &["a"]),
+            (Form::csv(), "\\.\r\nb\n", &[]),
+            (Form::csv(), "a\\.\n\\.b\n\\.", &["a\\.", "\\.b", "\\."]),
+            (Form::csv(), "\\a\n\\", &["\\a", "\\"]),
             (Form::csv(), "a,\"b\nc\"\r\n\"x\"\"\n\"\r\nd\r\n", &["a,\"b\nc\"", "\"x\"\"\n\"", "d"]),
             (Form::csv(), "", &[]),
         ] {
@@ -498,6 +547,12 @@ mod tests {
             (Form::text(), "a\rb\nc", "literal newline found in data"),
             (Form::csv(), "a\r\n\"b\n\",c\n", "unquoted newline found in data"),
             (Form::csv(), "a\nb\rc", "unquoted carriage return found in data"),
+            (Form::text(), "a\\.b\n", "end-of-copy marker corrupt"),
+            (Form::text(), "a\n\\.", "end-of-copy marker corrupt"),
+            (Form::text(), "a\r\n\\.\rb", "end-of-copy marker does not match previous newline style"),
+            (Form::text(), "a\r\n\\.\n", "end-of-copy marker does not match previous newline style"),
+            (Form::text(), "a\n\\.\r\n", "end-of-copy marker does not match previous newline style"),
+            (Form::csv(), "a\n\\.\r\n", "end-of-copy marker does not match previous newline style"),
         ] {
             for size in 1..=data.len() {
                 let mut lines = Lines::default();

@@ -430,12 +430,21 @@ impl Source<'_> {
         match self {
             Source::Binary(tuples) => tuples.next(columns.len(), last),
             Source::Text { form, lines, fields, begun } => loop {
-                let Some(line) = lines.next(form, last)? else { return Ok(false) };
+                let Some(line) = lines.next(form, last)? else {
+                    // Where there is nothing at all there is no header either.
+                    if last && form.header_matches && !std::mem::replace(begun, true) {
+                        fields.read(form, b"")?;
+                        check_header(table, columns, fields)?;
+                    }
+                    return Ok(false);
+                };
                 if std::mem::replace(begun, true) || !form.header {
                     fields.read(form, line)?;
                     check_count(table, columns, fields, line)?;
                     return Ok(true);
                 }
+                // Also what is passed over is text.
+                crate::types::text::validate(line)?;
                 if form.header_matches {
                     fields.read(form, line)?;
                     check_header(table, columns, fields)?;

@@ -1,0 +1,598 @@
+//! Exchanges of messages, byte for byte where drivers depend on it: what is answered, in which order, and that every `Sync` and every
+//! simple query has one `ReadyForQuery`. What is expected is what PostgreSQL answers: `AGAINST=5432` asks the one on that port instead.
+//!
+//! An answer is written in one line, a word for each message: its letter and what is in it that matters.
+//!
+//! ```text
+//!   T[a:23,b:25b]   columns with the numbers of their types, b behind one that is written in binary
+//!   t[23]           the types of parameters          D[1,-,x01]   a row: null is -, what is no text is hexadecimal
+//!   C[SELECT_1]     done                             E[22012]     an error; N[01000] a notice
+//!   1 2 3 s n I G H c  as the protocol has them      Z[I]         ready
+//! ```
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+use support::server::{MODELS, Server};
+
+fn on_servers(test: impl Fn(&str, u16)) {
+    if let Some(port) = std::env::var("AGAINST").ok().and_then(|port| port.parse().ok()) {
+        return test("PostgreSQL", port);
+    }
+    for model in MODELS {
+        for moving in [false, true] {
+            let server = Server::start(model, moving);
+            test(&format!("{}, moving {moving}", model.name()), server.port());
+            server.stop();
+        }
+    }
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    [&[tag], &(body.len() as u32 + 4).to_be_bytes()[..], body].concat()
+}
+
+fn text(text: &str) -> Vec<u8> {
+    [text.as_bytes(), b"\0"].concat()
+}
+
+fn query(statement: &str) -> Vec<u8> {
+    message(b'Q', &text(statement))
+}
+
+fn parse(name: &str, statement: &str) -> Vec<u8> {
+    message(b'P', &[text(name), text(statement), vec![0, 0]].concat())
+}
+
+/// `Bind` with parameters in text, and formats of results: 0 for text, 1 for binary.
+fn bind(portal: &str, statement: &str, values: &[&str], results: &[u8]) -> Vec<u8> {
+    let mut body = [text(portal), text(statement), vec![0, 0]].concat();
+    body.extend((values.len() as u16).to_be_bytes());
+    for value in values {
+        body.extend((value.len() as u32).to_be_bytes());
+        body.extend(value.as_bytes());
+    }
+    body.extend((results.len() as u16).to_be_bytes());
+    results.iter().for_each(|format| body.extend([0, *format]));
+    message(b'B', &body)
+}
+
+fn describe(kind: u8, name: &str) -> Vec<u8> {
+    message(b'D', &[vec![kind], text(name)].concat())
+}
+
+fn execute(portal: &str, most: u32) -> Vec<u8> {
+    message(b'E', &[text(portal), most.to_be_bytes().to_vec()].concat())
+}
+
+fn close(kind: u8, name: &str) -> Vec<u8> {
+    message(b'C', &[vec![kind], text(name)].concat())
+}
+
+/// `Parse`, `Bind` and `Execute` of a statement without parameters.
+fn run(statement: &str) -> Vec<u8> {
+    [parse("", statement), bind("", "", &[], &[]), execute("", 0)].concat()
+}
+
+fn sync() -> Vec<u8> {
+    message(b'S', b"")
+}
+
+fn connect(port: u16) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server takes connections");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let body = b"\0\x03\0\0user\0postgres\0database\0postgres\0\0";
+    stream.write_all(&[&(body.len() as u32 + 4).to_be_bytes()[..], body].concat()).unwrap();
+    answers(&mut stream, 1);
+    stream
+}
+
+/// A cursor over an answer's body.
+struct Body<'b>(&'b [u8]);
+
+impl<'b> Body<'b> {
+    fn take(&mut self, count: usize) -> &'b [u8] {
+        let (taken, rest) = self.0.split_at(count);
+        self.0 = rest;
+        taken
+    }
+
+    fn short(&mut self) -> u16 {
+        u16::from_be_bytes(self.take(2).try_into().unwrap())
+    }
+
+    fn long(&mut self) -> i32 {
+        i32::from_be_bytes(self.take(4).try_into().unwrap())
+    }
+
+    fn text(&mut self) -> String {
+        let end = self.0.iter().position(|byte| *byte == 0).expect("a string ends");
+        let taken = self.take(end + 1);
+        String::from_utf8_lossy(&taken[..end]).into_owned()
+    }
+}
+
+/// One message in words; none for what does not matter here.
+fn shown(tag: u8, body: &[u8]) -> Option<String> {
+    let mut body = Body(body);
+    let words = match tag {
+        b'T' => {
+            let column = |body: &mut Body<'_>| {
+                let name = body.text();
+                body.take(6);
+                let oid = body.long();
+                body.take(6);
+                format!("{name}:{oid}{}", if body.short() == 1 { "b" } else { "" })
+            };
+            (0..body.short()).map(|_| column(&mut body)).collect::<Vec<_>>().join(",")
+        }
+        b't' => (0..body.short()).map(|_| body.long().to_string()).collect::<Vec<_>>().join(","),
+        b'D' => {
+            let value = |body: &mut Body<'_>| match body.long() {
+                -1 => "-".to_owned(),
+                length => {
+                    let bytes = body.take(length as usize);
+                    match bytes.iter().all(|byte| byte.is_ascii_graphic()) {
+                        true => String::from_utf8_lossy(bytes).into_owned(),
+                        false => bytes.iter().fold("x".to_owned(), |all, byte| format!("{all}{byte:02x}")),
+                    }
+                }
+            };
+            (0..body.short()).map(|_| value(&mut body)).collect::<Vec<_>>().join(",")
+        }
+        b'C' => body.text().replace(' ', "_"),
+        b'E' | b'N' => loop {
+            match body.take(1)[0] {
+                b'C' => break body.text(),
+                0 => break "no SQLSTATE".to_owned(),
+                _ => drop(body.text()),
+            }
+        },
+        b'Z' => String::from_utf8_lossy(body.0).into_owned(),
+        b'S' | b'R' | b'K' => return None,
+        _ => return Some((tag as char).to_string()),
+    };
+    Some(format!("{}[{words}]", tag as char))
+}
+
+/// What comes up to that many `ReadyForQuery`.
+fn answers(stream: &mut TcpStream, ready: usize) -> String {
+    let mut words = Vec::new();
+    let mut seen = 0;
+    while seen < ready {
+        let mut head = [0; 5];
+        if let Err(error) = stream.read_exact(&mut head) {
+            words.push(format!("({error})"));
+            break;
+        }
+        let length = u32::from_be_bytes(head[1..].try_into().unwrap()) as usize - 4;
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).expect("an answer comes whole");
+        seen += usize::from(head[0] == b'Z');
+        words.extend(shown(head[0], &body));
+    }
+    words.join(" ")
+}
+
+/// What is sent at once, and what is answered.
+type Exchange = (Vec<Vec<u8>>, &'static str);
+
+/// All exchanges of one session, one after another; behind each nothing is left over.
+fn check(exchanges: &[Exchange]) {
+    on_servers(|name, port| {
+        let mut stream = connect(port);
+        for (at, (messages, expected)) in exchanges.iter().enumerate() {
+            stream.write_all(&messages.concat()).unwrap();
+            let got = answers(&mut stream, expected.matches("Z[").count());
+            let place = format!("{name}, exchange {at}: {}", String::from_utf8_lossy(&messages.concat()));
+            assert_eq!(got, *expected, "{place}");
+            stream.write_all(&message(b'H', b"")).unwrap();
+            stream.write_all(&query("select 'nothing'::text as left")).unwrap();
+            let rest = answers(&mut stream, 1);
+            let status = &expected[expected.len() - 3..];
+            let none = match status {
+                "[E]" => "E[25P02] Z[E]".to_owned(),
+                status => format!("T[left:25] D[nothing] C[SELECT_1] Z{status}"),
+            };
+            assert_eq!(rest, none, "{place}: what is left");
+        }
+    });
+}
+
+const TABLE: &str =
+    "set client_min_messages = warning; drop table if exists x; create table x (a int primary key, b text)";
+
+#[test]
+fn malformed_messages_have_one_answer() {
+    let copy = || query("copy x from stdin");
+    let copied = |data: &str| message(b'd', data.as_bytes());
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        // A `Sync` that is malformed is answered, and ends the passing over.
+        (vec![message(b'S', b"zz"), query("select 2 as a")], "E[08P01] Z[I] T[a:23] D[2] C[SELECT_1] Z[I]"),
+        (vec![parse("", "select nothing"), run("select 1"), message(b'S', b"z")], "E[42703] E[08P01] Z[I]"),
+        (vec![query("begin"), message(b'S', b"z"), query("rollback")], "C[BEGIN] Z[T] E[08P01] Z[E] C[ROLLBACK] Z[I]"),
+        (vec![message(b'H', b"z"), sync()], "E[08P01] Z[I]"),
+        // Outside a copy its messages mean nothing, whatever is in them.
+        (
+            vec![message(b'c', b"zz"), message(b'f', b""), message(b'd', b"q"), query("select 1 as a")],
+            "T[a:23] D[1] C[SELECT_1] Z[I]",
+        ),
+        (
+            vec![parse("", "select 1 as a"), message(b'f', b"z"), bind("", "", &[], &[]), execute("", 0), sync()],
+            "1 2 D[1] C[SELECT_1] Z[I]",
+        ),
+        // In one, what ends it is taken whole.
+        (vec![copy(), copied("1\ta\n"), message(b'c', b"zz")], "G C[COPY_1] Z[I]"),
+        (vec![copy(), copied("2\ta\n"), message(b'f', b"")], "G E[08P01] Z[I]"),
+        (vec![copy(), copied("2\ta\n"), message(b'f', b"no\0zz")], "G E[57014] Z[I]"),
+        (vec![copy(), copied("2\ta\n"), message(b'f', b"\xff\0")], "G E[22021] Z[I]"),
+        (
+            vec![copy(), message(b'S', b"zz"), message(b'H', b"z"), copied("3\ta\n"), message(b'c', b"")],
+            "G C[COPY_1] Z[I]",
+        ),
+        (vec![copy(), copied("1\ta\n"), message(b'c', b""), copied("4\tb\n"), message(b'c', b"")], "G E[23505] Z[I]"),
+        (
+            vec![copy(), copied("x\ta\n"), copied("4\tb\n"), message(b'c', b""), query("select a from x order by a")],
+            "G E[22P02] Z[I] T[a:23] D[1] D[3] C[SELECT_2] Z[I]",
+        ),
+        (
+            vec![run("copy x from stdin"), copied("5\ta\n"), message(b'f', b""), run("select 1"), sync()],
+            "1 2 G E[08P01] Z[I]",
+        ),
+        (vec![run("copy x from stdin"), copied("5\ta\n"), message(b'c', b"z"), sync()], "1 2 G C[COPY_1] Z[I]"),
+        (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
+    ]);
+}
+
+#[test]
+fn unnamed_statements_and_portals_are_apart() {
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        // A statement that takes the unnamed one's place, or its end, leaves the portal as it is.
+        (
+            vec![
+                query("insert into x select i, 't' from generate_series(1, 5) i"),
+                parse("", "select a from x order by a"),
+                bind("", "", &[], &[]),
+                execute("", 2),
+                parse("", "select 7 as b"),
+                execute("", 1),
+                close(b'S', ""),
+                execute("", 1),
+                describe(b'P', ""),
+                sync(),
+            ],
+            "C[INSERT_0_5] Z[I] 1 2 D[1] D[2] s 1 D[3] s 3 D[4] s T[a:23] Z[I]",
+        ),
+        (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
+    ]);
+}
+
+#[test]
+fn a_simple_query_takes_the_unnamed_portal() {
+    on_servers(|name, port| {
+        let mut stream = connect(port);
+        for (messages, expected) in [
+            (
+                vec![query("begin"), parse("", "select 1 as a"), bind("", "", &[], &[]), sync()],
+                "C[BEGIN] Z[T] 1 2 Z[T]",
+            ),
+            (vec![query("select 2 as b"), execute("", 0), sync()], "T[b:23] D[2] C[SELECT_1] Z[T] E[34000] Z[E]"),
+            (
+                vec![
+                    query("rollback"),
+                    parse("", "select 1 as a"),
+                    query("select 3 as c"),
+                    bind("", "", &[], &[]),
+                    sync(),
+                ],
+                "C[ROLLBACK] Z[I] 1 T[c:23] D[3] C[SELECT_1] Z[I] E[26000] Z[I]",
+            ),
+        ] {
+            stream.write_all(&messages.concat()).unwrap();
+            assert_eq!(answers(&mut stream, expected.matches("Z[").count()), expected, "{name}");
+        }
+    });
+}
+
+#[test]
+fn statements_that_are_not_planned_give_rows_as_they_are_wanted() {
+    let fetch = |most: u32| execute("f", most);
+    check(&[
+        (
+            vec![query(TABLE), query("insert into x select i, 't' || i from generate_series(1, 5) i")],
+            "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I] C[INSERT_0_5] Z[I]",
+        ),
+        (
+            vec![
+                parse("", "show work_mem"),
+                bind("", "", &[], &[1]),
+                describe(b'P', ""),
+                execute("", 1),
+                execute("", 1),
+                execute("", 0),
+                sync(),
+            ],
+            "1 2 T[work_mem:25b] D[4MB] s C[SHOW] C[SHOW] Z[I]",
+        ),
+        (
+            vec![parse("", "show work_mem"), bind("", "", &[], &[]), execute("", 0), execute("", 0), sync()],
+            "1 2 D[4MB] C[SHOW] C[SHOW] Z[I]",
+        ),
+        (
+            vec![query("begin; declare c scroll cursor for select a, b from x order by a")],
+            "C[BEGIN] C[DECLARE_CURSOR] Z[T]",
+        ),
+        (
+            vec![
+                parse("f", "fetch 3 from c"),
+                describe(b'S', "f"),
+                bind("f", "f", &[], &[1, 0]),
+                describe(b'P', "f"),
+                fetch(2),
+                fetch(2),
+                fetch(2),
+                sync(),
+            ],
+            "1 t[] T[a:23,b:25] 2 T[a:23b,b:25] D[x00000001,t1] D[x00000002,t2] s D[x00000003,t3] C[FETCH_1] C[FETCH_0] Z[T]",
+        ),
+        (vec![bind("", "f", &[], &[1]), execute("", 0), sync()], "2 D[x00000004,t4] D[x00000005,t5] C[FETCH_2] Z[T]"),
+        (
+            vec![
+                parse("m", "move backward 2 from c"),
+                bind("", "m", &[], &[1]),
+                describe(b'P', ""),
+                execute("", 1),
+                sync(),
+            ],
+            "1 2 n C[MOVE_2] Z[T]",
+        ),
+        // A cursor's own format counts for a simple query only.
+        (
+            vec![query("declare d binary cursor for select a from x order by a; fetch 1 from d")],
+            "C[DECLARE_CURSOR] T[a:23b] D[x00000001] C[FETCH_1] Z[T]",
+        ),
+        (
+            vec![parse("", "fetch 1 from d"), bind("", "", &[], &[]), describe(b'P', ""), execute("", 0), sync()],
+            "1 2 T[a:23] D[2] C[FETCH_1] Z[T]",
+        ),
+        (vec![parse("p", "select a, b from x order by a"), bind("p", "p", &[], &[1]), sync()], "1 2 Z[T]"),
+        (
+            vec![
+                parse("", "fetch 2 from p"),
+                bind("", "", &[], &[0, 1]),
+                execute("", 1),
+                execute("", 1),
+                execute("p", 1),
+                sync(),
+            ],
+            "1 2 D[1,t1] s D[2,t2] s D[x00000003,t3] s Z[T]",
+        ),
+        (vec![bind("", "f", &[], &[1, 0, 1]), sync()], "E[08P01] Z[E]"),
+        (vec![query("rollback")], "C[ROLLBACK] Z[I]"),
+        (
+            vec![
+                query("prepare e as select a, b from x where a > $1 order by a"),
+                parse("e2", "execute e(2)"),
+                bind("q", "e2", &[], &[1]),
+                describe(b'P', "q"),
+                execute("q", 2),
+                execute("q", 2),
+                execute("q", 2),
+                sync(),
+            ],
+            "C[PREPARE] Z[I] 1 2 T[a:23b,b:25b] D[x00000003,t3] D[x00000004,t4] s D[x00000005,t5] C[SELECT_1] C[SELECT_0] Z[I]",
+        ),
+        (
+            vec![query("create or replace procedure half(inout n int) language plpgsql as 'begin n := n / 2; end'")],
+            "C[CREATE_PROCEDURE] Z[I]",
+        ),
+        (
+            vec![
+                parse("", "call half(84)"),
+                describe(b'S', ""),
+                bind("", "", &[], &[1]),
+                execute("", 1),
+                execute("", 1),
+                sync(),
+            ],
+            "1 t[] T[n:23] 2 D[x0000002a] s C[CALL] Z[I]",
+        ),
+        (
+            vec![parse("", "call half($1)"), bind("", "", &["84"], &[1]), execute("", 0), execute("", 0), sync()],
+            "1 2 D[x0000002a] C[CALL] C[CALL] Z[I]",
+        ),
+        (
+            vec![parse("", "begin"), bind("", "", &[], &[]), execute("", 1), execute("", 1), sync()],
+            "1 2 C[BEGIN] E[55000] Z[E]",
+        ),
+        (
+            vec![query("rollback; drop procedure half; drop table x; deallocate all")],
+            "C[ROLLBACK] C[DROP_PROCEDURE] C[DROP_TABLE] C[DEALLOCATE_ALL] Z[I]",
+        ),
+    ]);
+}
+
+#[test]
+fn a_transaction_that_failed_describes_nothing_with_rows() {
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        (
+            vec![
+                parse("s", "select a from x"),
+                parse("i", "insert into x values ($1)"),
+                parse("w", "show work_mem"),
+                parse("r", "rollback"),
+                parse("n", ""),
+                sync(),
+            ],
+            "1 1 1 1 1 Z[I]",
+        ),
+        (vec![query("begin"), query("select nothing")], "C[BEGIN] Z[T] E[42703] Z[E]"),
+        (vec![describe(b'S', "s"), sync(), describe(b'S', "w"), sync()], "E[25P02] Z[E] E[25P02] Z[E]"),
+        (vec![describe(b'S', "i"), describe(b'S', "r"), describe(b'S', "n"), sync()], "t[23] n t[] n t[] n Z[E]"),
+        (
+            vec![bind("", "s", &[], &[]), sync(), bind("", "w", &[], &[]), sync(), bind("", "n", &[], &[]), sync()],
+            "E[25P02] Z[E] E[25P02] Z[E] E[25P02] Z[E]",
+        ),
+        (vec![parse("", "select 1"), sync(), parse("", ""), sync()], "E[25P02] Z[E] 1 Z[E]"),
+        (vec![bind("", "r", &[], &[]), describe(b'P', ""), execute("", 0), sync()], "2 n C[ROLLBACK] Z[I]"),
+        // What a statement gives is looked at again when it is described.
+        (
+            vec![query("alter table x add column c int"), describe(b'S', "s"), sync()],
+            "C[ALTER_TABLE] Z[I] t[] T[a:23] Z[I]",
+        ),
+        (
+            vec![query("alter table x alter column a type bigint"), describe(b'S', "s"), sync()],
+            "C[ALTER_TABLE] Z[I] t[] E[0A000] Z[I]",
+        ),
+        (vec![query("drop table x"), describe(b'S', "s"), sync()], "C[DROP_TABLE] Z[I] t[] E[42P01] Z[I]"),
+    ]);
+}
+
+#[test]
+fn what_is_sent_before_a_sync_is_one_transaction() {
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        (vec![run("insert into x values (1)"), run("vacuum x"), sync()], "1 2 C[INSERT_0_1] 1 2 E[25001] Z[I]"),
+        (vec![run("insert into x values (2)"), run("discard all"), sync()], "1 2 C[INSERT_0_1] 1 2 E[25001] Z[I]"),
+        (vec![query("select count(*)::int as n from x")], "T[n:23] D[0] C[SELECT_1] Z[I]"),
+        (vec![run("vacuum x"), sync()], "1 2 C[VACUUM] Z[I]"),
+        (
+            vec![run("insert into x values (3)"), run("set local work_mem = '1MB'"), run("lock table x"), sync()],
+            "1 2 C[INSERT_0_1] 1 2 N[25P01] C[SET] 1 2 E[25P01] Z[I]",
+        ),
+        (vec![run("insert into x values (3)"), sync()], "1 2 C[INSERT_0_1] Z[I]"),
+        (vec![run("lock table x"), sync()], "1 2 E[25P01] Z[I]"),
+        (vec![run("insert into x values (4)"), run("savepoint a"), sync()], "1 2 C[INSERT_0_1] 1 2 E[25P01] Z[I]"),
+        (
+            vec![
+                run("insert into x values (5)"),
+                run("begin"),
+                run("insert into x values (6)"),
+                sync(),
+                query("rollback"),
+            ],
+            "1 2 C[INSERT_0_1] 1 2 C[BEGIN] 1 2 C[INSERT_0_1] Z[T] C[ROLLBACK] Z[I]",
+        ),
+        (
+            vec![run("insert into x values (7)"), run("commit"), run("insert into x values (3)"), sync()],
+            "1 2 C[INSERT_0_1] 1 2 N[25P01] C[COMMIT] 1 2 E[23505] Z[I]",
+        ),
+        (vec![run("insert into x values (8)"), query("insert into x values (3)")], "1 2 C[INSERT_0_1] E[23505] Z[I]"),
+        (vec![query("select a from x order by a")], "T[a:23] D[3] D[7] C[SELECT_2] Z[I]"),
+        // All of a simple query is committed before its last statement is said to be done.
+        (
+            vec![query("drop table x; create table x (a int primary key deferrable initially deferred)")],
+            "C[DROP_TABLE] C[CREATE_TABLE] Z[I]",
+        ),
+        (vec![query("insert into x values (1); insert into x values (1)")], "C[INSERT_0_1] E[23505] Z[I]"),
+        (
+            vec![query("insert into x values (1); insert into x values (1); select 1 as a;")],
+            "C[INSERT_0_1] C[INSERT_0_1] T[a:23] D[1] E[23505] Z[I]",
+        ),
+        (
+            vec![query("insert into x values (1); insert into x values (1); set work_mem = '1MB'; ")],
+            "C[INSERT_0_1] C[INSERT_0_1] E[23505] Z[I]",
+        ),
+        (vec![query("insert into x values (1); begin")], "C[INSERT_0_1] C[BEGIN] Z[T]"),
+        (vec![query("insert into x values (1); commit")], "C[INSERT_0_1] E[23505] Z[I]"),
+        (vec![query("select 1 as a; discard all")], "T[a:23] D[1] C[SELECT_1] E[25001] Z[I]"),
+        (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
+    ]);
+}
+
+#[test]
+fn messages_that_nobody_wants_are_not_sent() {
+    let raise = "raise warning 'w'; raise notice 'n'; raise info 'i'";
+    let body = |words: &str| query(&format!("do $$ begin {words}; {raise}; end $$"));
+    check(&[
+        (vec![body("null")], "N[01000] N[00000] N[00000] C[DO] Z[I]"),
+        (vec![body("set local client_min_messages = error")], "N[00000] C[DO] Z[I]"),
+        (vec![body("perform set_config('client_min_messages', 'warning', true)")], "N[01000] N[00000] C[DO] Z[I]"),
+        (
+            vec![query(
+                "set client_min_messages = error; drop table if exists nothing_here; reset client_min_messages",
+            )],
+            "C[SET] C[DROP_TABLE] C[RESET] Z[I]",
+        ),
+        (
+            vec![query("drop table if exists nothing_here; select 1 as a")],
+            "N[00000] C[DROP_TABLE] T[a:23] D[1] C[SELECT_1] Z[I]",
+        ),
+    ]);
+}
+
+#[test]
+fn formats_mean_nothing_where_there_are_no_columns() {
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        (
+            vec![parse("", "insert into x values ($1)"), bind("", "", &["1"], &[0, 1, 0]), execute("", 0), sync()],
+            "1 2 C[INSERT_0_1] Z[I]",
+        ),
+        (vec![parse("", "begin"), bind("", "", &[], &[0, 1]), sync()], "1 2 Z[I]"),
+        (vec![parse("", "select a, b from x"), bind("", "", &[], &[0, 1, 0]), sync()], "1 E[08P01] Z[I]"),
+        (
+            vec![parse("", "insert into x values (2) returning a"), bind("", "", &[], &[0, 1]), sync()],
+            "1 E[08P01] Z[I]",
+        ),
+        (vec![parse("", "show work_mem"), bind("", "", &[], &[0, 1]), sync()], "1 E[08P01] Z[I]"),
+        (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
+    ]);
+}
+
+#[test]
+fn a_parameter_has_one_type() {
+    check(&[
+        (vec![parse("", "select $1, $1::int"), sync()], "E[42P08] Z[I]"),
+        (vec![parse("", "select $1::int, $1"), describe(b'S', ""), sync()], "1 t[23] T[int4:23,?column?:23] Z[I]"),
+        (
+            vec![
+                parse("", "select $1 = 5 or $1 = 2.5 as a"),
+                bind("", "", &["5"], &[]),
+                describe(b'S', ""),
+                execute("", 0),
+                sync(),
+            ],
+            "1 2 t[23] T[a:16] D[t] C[SELECT_1] Z[I]",
+        ),
+        (
+            vec![
+                parse("", "select $1 between 1 and 2.5 as a"),
+                bind("", "", &["2"], &[]),
+                describe(b'S', ""),
+                execute("", 0),
+                sync(),
+            ],
+            "1 2 t[23] T[a:16] D[t] C[SELECT_1] Z[I]",
+        ),
+        (
+            vec![
+                parse("", "select 1 between $1 and $1 as a, 1.5 between symmetric $2 and $2 as b"),
+                describe(b'S', ""),
+                sync(),
+            ],
+            "1 t[23,1700] T[a:16,b:16] Z[I]",
+        ),
+        (
+            vec![
+                parse("", "select $1 in (1, 2.5) as a"),
+                bind("", "", &["2.5"], &[]),
+                describe(b'S', ""),
+                execute("", 0),
+                sync(),
+            ],
+            "1 2 t[1700] T[a:16] D[t] C[SELECT_1] Z[I]",
+        ),
+        (vec![parse("", "select $1 union select $1::int"), sync()], "1 Z[I]"),
+        (
+            vec![parse("", "select coalesce($1, 1), $1 || 'x'"), describe(b'S', ""), sync()],
+            "1 t[23] T[coalesce:23,?column?:25] Z[I]",
+        ),
+        (vec![parse("", "values ($1, $1), (1, 'x')"), sync()], "E[42P08] Z[I]"),
+    ]);
+}
