@@ -549,7 +549,7 @@ mod tests {
             (Form::csv(), "a\nb\rc", "unquoted carriage return found in data"),
             (Form::text(), "a\\.b\n", "end-of-copy marker corrupt"),
             (Form::text(), "a\n\\.", "end-of-copy marker corrupt"),
-            (Form::text(), "a\r\n\\.\rb", "end-of-copy marker does not match previous newline style"),
+            (Form::text(), "a\r\n\\.\rb", "end-of-copy marker corrupt"),
             (Form::text(), "a\r\n\\.\n", "end-of-copy marker does not match previous newline style"),
             (Form::text(), "a\n\\.\r\n", "end-of-copy marker does not match previous newline style"),
             (Form::csv(), "a\n\\.\r\n", "end-of-copy marker does not match previous newline style"),
