@@ -439,6 +439,8 @@ impl Loop {
         me.set_state(State::Idle);
         net::sweep(self.local);
         if spin_ns > 0 && self.spin.worth_it() {
+            // A port that has something for ever, as a listener that was shut down has, must not keep requests from being handed over.
+            self.local.io.reap();
             // What is there already says nothing about how soon more comes.
             if self.look(port, Some(0)) > 0 {
                 self.looked = true;
