@@ -456,7 +456,7 @@ settings! {
 
     // ---- Autovacuum
 
-    /// Whether versions of rows that nobody can see any more are reclaimed in the background, and changed tables are analyzed.
+    /// Whether the background reclaims versions of rows that nobody sees and analyzes changed tables.
     Autovacuum "autovacuum": Autovacuum, Reload, boolean(true);
 
     /// How long the background vacuum rests between two rounds, and the background analysis.
