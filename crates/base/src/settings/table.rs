@@ -471,7 +471,7 @@ settings! {
     AutovacuumVacuumScaleFactor "autovacuum_vacuum_scale_factor": Autovacuum, Reload,
         real(0.0, 100.0, Unit::None, 0.2);
 
-    /// How many rows must have been inserted, updated or deleted before a table is analyzed, beside the share of it.
+    /// How many rows must have changed before a table is analyzed, beside the share of it.
     AutovacuumAnalyzeThreshold "autovacuum_analyze_threshold": Autovacuum, Reload, integer(0, i32::MAX, Unit::None, 50);
 
     /// Which share of a table's rows must have been inserted, updated or deleted before it is analyzed.
@@ -694,7 +694,7 @@ settings! {
     /// How many of a column's common values, and bounds of its histogram, `ANALYZE` keeps.
     DefaultStatisticsTarget "default_statistics_target": Planner, Session, integer(1, 10_000, Unit::None, 100);
 
-    /// Whether prepared statements are planned for the values that their parameters have, each time that they are executed, or once for all.
+    /// Whether prepared statements are planned for the values of their parameters, or once for all.
     ///
     /// `auto` plans for the values the first five times, and then only if that pays. A statement whose plan does not depend on its values,
     /// such as one that finds a row by its key, is planned once in any case but that of `force_custom_plan`.
