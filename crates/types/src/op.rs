@@ -209,6 +209,8 @@ ops! {
             ArrayFill;
         "Values of an enum, whose type stands before the arguments."
             EnumFirst EnumLast EnumAll EnumRange;
+        "What stands first, if it may be of a domain: a condition, the domain and the name of a constraint follow, none for `NOT NULL`."
+            DomainCheck;
         "A record of fields: of each its name, its type and its value."
             MakeRecord;
         "A record of the fields of others, one after another."
@@ -341,6 +343,7 @@ impl Op {
         !matches!(
             self,
             Identity
+                | DomainCheck
                 | MakeRecord
                 | RecordIsNull
                 | RecordIsNotNull

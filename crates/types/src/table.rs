@@ -208,12 +208,27 @@ static ENUM_ARRAY: TypeRow = TypeRow {
     ..ENUM
 };
 
+/// Of domains: no value has one as its type, so that nothing is done with it but to name it.
+static DOMAIN: TypeRow = TypeRow {
+    name: "domain",
+    sql_name: "domain",
+    length: -1,
+    by_value: false,
+    category: b'U',
+    kind: Kind::Refused,
+    ..ENUM
+};
+
 /// The row of a type. Types of users have rows for each kind of them: what is a type's own is told by [`array_of`],
 /// [`element_of`] and the catalog.
 #[inline]
 pub fn by_oid(oid: Oid) -> Option<&'static TypeRow> {
     if user::is_user(oid) {
-        return Some(if user::is_enum(oid) { &ENUM } else { &ENUM_ARRAY });
+        return Some(match () {
+            () if user::is_enum(oid) => &ENUM,
+            () if user::is_domain(oid) => &DOMAIN,
+            () => &ENUM_ARRAY,
+        });
     }
     TABLE.binary_search_by_key(&oid, |row| row.oid).ok().map(|at| &TABLE[at])
 }

@@ -6,6 +6,7 @@
 //! ```text
 //!  a type's number     0100 nnnn nnnn nnnn nnnn nnnn nnnn nnnn   an enum, made as object n
 //!                      0101 nnnn nnnn nnnn nnnn nnnn nnnn nnnn   the array of it
+//!                      0110 nnnn nnnn nnnn nnnn nnnn nnnn nnnn   a domain; no value has it as its type
 //!  an enum's value     0 n(28 bits) position(35 bits)            in the order of the positions
 //! ```
 //!
@@ -25,6 +26,7 @@ use std::fmt;
 const NUMBER_BITS: u32 = 28;
 const CLASS_ENUM: u32 = 0b0100;
 const CLASS_ENUM_ARRAY: u32 = 0b0101;
+const CLASS_DOMAIN: u32 = 0b0110;
 const POSITION_BITS: u32 = 35;
 /// Positions are less than this.
 const POSITION_END: i64 = 1 << POSITION_BITS;
@@ -46,6 +48,17 @@ pub fn enum_type(object: u32) -> Option<Oid> {
     (object >> NUMBER_BITS == 0).then_some(of_class(CLASS_ENUM, Oid(object)))
 }
 
+/// The number of the domain that is made as an object of that number; none if numbers are used up.
+pub fn domain_type(object: u32) -> Option<Oid> {
+    (object >> NUMBER_BITS == 0).then_some(of_class(CLASS_DOMAIN, Oid(object)))
+}
+
+/// Is it a domain? Its values have the type that it is made of: a column notes the domain beside that type.
+#[inline]
+pub const fn is_domain(oid: Oid) -> bool {
+    class(oid) == CLASS_DOMAIN
+}
+
 /// Is it an enum?
 #[inline]
 pub const fn is_enum(oid: Oid) -> bool {
@@ -61,7 +74,7 @@ pub const fn is_array(oid: Oid) -> bool {
 /// Is it a type that a user has made, or an array of one?
 #[inline]
 pub const fn is_user(oid: Oid) -> bool {
-    is_enum(oid) || is_array(oid)
+    is_enum(oid) || is_array(oid) || is_domain(oid)
 }
 
 /// The array of a type that a user has made.
@@ -76,7 +89,7 @@ pub const fn element_of(oid: Oid) -> Option<Oid> {
 
 /// The type itself, of which this is one or an array.
 pub const fn base_of(oid: Oid) -> Option<Oid> {
-    if is_enum(oid) { Some(oid) } else { element_of(oid) }
+    if is_enum(oid) || is_domain(oid) { Some(oid) } else { element_of(oid) }
 }
 
 /// The value at a position of an enum.
@@ -149,7 +162,7 @@ pub fn mark(oid: Oid) -> String {
 /// The type that a name without its quotes marks; none for an ordinary name.
 pub fn marked(name: &str) -> Option<Oid> {
     let number = name.strip_prefix('\u{1}')?.parse().ok()?;
-    Some(Oid(number)).filter(|oid| is_enum(*oid))
+    Some(Oid(number)).filter(|oid| is_enum(*oid) || is_domain(*oid))
 }
 
 /// Are there marks in a text?
@@ -190,6 +203,10 @@ mod tests {
         );
         assert_eq!((element_of(array), base_of(array), base_of(ty)), (Some(ty), Some(ty), Some(ty)));
         assert_eq!((enum_type(1 << 28), array_of(array), element_of(ty)), (None, None, None));
+        let domain = domain_type(16_500).expect("a number");
+        assert!(is_domain(domain) && is_user(domain) && !is_enum(domain) && !is_array(domain) && !is_domain(ty));
+        assert_eq!((base_of(domain), array_of(domain), domain_type(1 << 28)), (Some(domain), None, None));
+        assert_eq!(marked(&format!("\u{1}{}", domain.0)), Some(domain));
         let value = enum_value(ty, 77);
         assert_eq!((enum_of(value), position_of(value)), (ty, 77));
     }

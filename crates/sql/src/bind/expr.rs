@@ -11,6 +11,7 @@ use super::scope::Scope;
 use super::tree::{AggregateCall, Call, Expr, ExprKind, Origin, Query, Subplan, SubplanKind};
 use super::window::Called;
 use super::{Binder, name};
+use crate::catalog::user_type::UserTypeDef;
 use crate::lexer::literal::{self, Number};
 use crate::parser::ast::{self, LikeKind, Operator, Special};
 use crate::parser::expr::GROUPING;
@@ -22,6 +23,7 @@ use crate::types::op::Op;
 use crate::types::resolve::{self, Callable, Resolved};
 use crate::types::{Datum, Kind, Oid, Type, table, typmod, user};
 use base::{Error, Result, sqlstate};
+use std::sync::Arc;
 
 /// Where an expression stands: what may be in it, and its clause's name in errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,16 +220,24 @@ impl Binder<'_> {
             }
             Ast::Case { operand, branches, otherwise } => self.case(operand, branches, otherwise, scope, clause)?,
             Ast::Cast { operand, target } => {
-                let ty = self.type_of(target)?;
+                let (ty, domain) = self.type_or_domain(target)?;
                 // `ARRAY[]::int[]` says the type of an array without elements.
                 if let Ast::Array(items) = operand.kind
                     && let Some(element) = table::element_of(ty.oid)
                 {
                     let array = self.array(items, Some(element), scope, clause, operand.at)?;
-                    return self.coerce(array, ty, Context::Explicit, at);
+                    let array = self.coerce(array, ty, Context::Explicit, at)?;
+                    return match domain {
+                        Some(domain) => self.into_domain(array, &domain),
+                        None => Ok(array),
+                    };
                 }
                 let bound = self.expr(operand, scope, clause)?;
-                self.coerce(bound, ty, Context::Explicit, operand.at)?
+                let bound = self.coerce(bound, ty, Context::Explicit, operand.at)?;
+                match domain {
+                    Some(domain) => self.into_domain(bound, &domain)?,
+                    None => bound,
+                }
             }
             Ast::Call(call) => self.function_call(call, scope, clause, at)?,
             Ast::Coalesce(items) => {
@@ -414,18 +424,19 @@ impl Binder<'_> {
         }
     }
 
-    /// The type that a type's name means.
-    pub(super) fn type_of(&mut self, name: &ast::TypeName<'_>) -> Result<Type> {
-        let ty = self.catalog.type_of(name).map_err(|error| match error.position() {
+    /// The type that a type's name means, and the domain if it is one.
+    fn type_or_domain(&mut self, name: &ast::TypeName<'_>) -> Result<(Type, Option<Arc<UserTypeDef>>)> {
+        let (ty, domain) = self.catalog.type_or_domain(name).map_err(|error| match error.position() {
             None => error.at(self.position(name.at)),
             Some(_) => error,
         })?;
-        if user::is_user(ty.oid) {
+        let named = domain.as_ref().map_or(ty.oid, |domain| domain.oid);
+        if user::is_user(named) {
             let searched = matches!(name.path, [only] if user::marked(only.text).is_none());
-            self.note_type(ty.oid, searched);
-            self.record_type(name.path, ty.oid);
+            self.note_type(named, searched);
+            self.record_type(name.path, named);
         }
-        Ok(ty)
+        Ok((ty, domain))
     }
 
     /// The statement depends on a type of a user.

@@ -25,6 +25,7 @@
 
 pub mod access;
 pub mod coerce;
+mod domain;
 pub mod expr;
 mod fields;
 pub mod from;

@@ -577,7 +577,9 @@ impl Binder<'_> {
     pub(super) fn default(&mut self, table: &TableDef, column: usize) -> Result<Expr> {
         let definition = &table.columns[column];
         let Some(text) = definition.default.as_ref().filter(|_| !definition.generated) else {
-            return Ok(Expr::constant(Constant::Null, definition.ty));
+            let domain = definition.domain.filter(|_| !definition.generated);
+            let given = self.domain_default(domain, definition.ty)?;
+            return Ok(given.unwrap_or_else(|| Expr::constant(Constant::Null, definition.ty)));
         };
         self.stored(text, |binder, expr| {
             let mut bound = binder.expr(expr, &Scope::EMPTY, Clause::Default)?;
@@ -613,7 +615,9 @@ impl Binder<'_> {
     }
 
     pub(super) fn checks(&mut self, table: &TableDef, new: RelationId) -> Result<Vec<(String, Expr)>> {
-        let mut checks = Vec::new();
+        // Without a name they come before all others.
+        let domains = self.domains_of(table, new)?;
+        let mut checks: Vec<_> = domains.into_iter().map(|check| (String::new(), check)).collect();
         for constraint in &table.constraints {
             let ConstraintKind::Check(text) = &constraint.kind else { continue };
             let namespace = self.named(new, new, Some(&table.name));

@@ -22,7 +22,7 @@ use super::role_settings::StoredSettings;
 use super::routine::{ParameterDef, RoutineDef};
 use super::schema::SchemaDef;
 use super::trigger::TriggerDef;
-use super::user_type::{LabelDef, UserTypeDef};
+use super::user_type::{DomainCheck, DomainDef, LabelDef, UserTypeDef};
 use super::view::{Piece, ViewDef};
 use crate::parser::ast::CheckOption;
 use crate::types::{Oid, Type};
@@ -264,6 +264,18 @@ pub fn user_type_image(ty: &UserTypeDef) -> Vec<u8> {
         writer.u64(label.position as u64);
         writer.u64(label.since.0);
     });
+    writer.list(ty.domain.as_slice(), |writer, domain| {
+        writer.u32(domain.base.oid.0);
+        writer.u32(domain.base.typmod as u32);
+        writer.bool(domain.not_null);
+        writer.bool(domain.default.is_some());
+        writer.text(domain.default.as_deref().unwrap_or(""));
+        writer.list(&domain.checks, |writer, check| {
+            writer.u32(check.oid.0);
+            writer.text(&check.name);
+            writer.text(&check.text);
+        });
+    });
     writer.0
 }
 
@@ -280,8 +292,17 @@ pub fn user_type(image: &[u8]) -> Result<UserTypeDef> {
             let (oid, name) = (parser.oid()?, parser.text()?);
             Ok(LabelDef { oid, name, position: parser.u64()? as i64, since: base::Xid(parser.u64()?) })
         })?,
+        domain: parser.list(domain)?.pop(),
     };
     parser.end(ty)
+}
+
+fn domain(parser: &mut Parser<'_>) -> Result<DomainDef> {
+    let base = Type { oid: parser.oid()?, typmod: parser.u32()? as i32 };
+    let (not_null, has_default, default) = (parser.bool()?, parser.bool()?, parser.text()?);
+    let checks =
+        parser.list(|parser| Ok(DomainCheck { oid: parser.oid()?, name: parser.text()?, text: parser.text()? }))?;
+    Ok(DomainDef { base, not_null, default: Some(default).filter(|_| has_default), checks })
 }
 
 /// A function's or a procedure's definition as bytes.
@@ -367,6 +388,7 @@ pub fn table_image(table: &TableDef) -> Vec<u8> {
         writer.text(&column.name);
         writer.u32(column.ty.oid.0);
         writer.u32(column.ty.typmod as u32);
+        writer.u32(column.domain.unwrap_or(Oid::NONE).0);
         writer.bool(column.not_null);
         writer.bool(column.default.is_some());
         writer.text(column.default.as_deref().unwrap_or(""));
@@ -711,11 +733,12 @@ pub fn table(image: &[u8]) -> Result<TableDef> {
         columns: parser.list(|parser| {
             let name = parser.text()?;
             let ty = Type { oid: parser.oid()?, typmod: parser.u32()? as i32 };
+            let domain = Some(parser.oid()?).filter(|oid| !oid.is_none());
             let (not_null, has_default, default) = (parser.bool()?, parser.bool()?, parser.text()?);
             let default = Some(default).filter(|_| has_default);
             let uses = parser.list(Parser::oid)?;
             let (generated, identity) = (parser.bool()?, identity(parser.u8()?)?);
-            Ok(ColumnDef { name, ty, not_null, default, uses, generated, identity, dropped: parser.bool()? })
+            Ok(ColumnDef { name, ty, domain, not_null, default, uses, generated, identity, dropped: parser.bool()? })
         })?,
         indexes: parser.list(index)?,
         pieces: None,
@@ -919,6 +942,7 @@ mod tests {
         let column = |name: &str, default: Option<&str>| ColumnDef {
             name: name.to_owned(),
             ty: Type { oid: Oid::INT4, typmod: -1 },
+            domain: default.map(|_| Oid(17_000)),
             not_null: default.is_none(),
             default: default.map(str::to_owned),
             uses: default.map(|_| Oid(16_700)).into_iter().collect(),
@@ -1088,6 +1112,30 @@ mod tests {
         })
         .unwrap();
         assert_eq!((found, count), (image, 3));
+    }
+
+    #[test]
+    fn a_domain_comes_back_as_it_was() {
+        let check = |name: &str| DomainCheck { oid: Oid(16_800), name: name.to_owned(), text: "value > 0".to_owned() };
+        let plain = DomainDef { base: Type::plain(Oid::TEXT), not_null: false, default: None, checks: Vec::new() };
+        let full = DomainDef {
+            base: Type { oid: Oid::VARCHAR, typmod: 9 },
+            not_null: true,
+            default: Some("'x'".to_owned()),
+            checks: vec![check("a"), check("b")],
+        };
+        for domain in [None, Some(plain), Some(full)] {
+            let ty = UserTypeDef {
+                oid: Oid(17_000),
+                version: 3,
+                schema: Oid(2200),
+                name: "d".to_owned(),
+                owner: Oid(10),
+                labels: Vec::new(),
+                domain,
+            };
+            assert_eq!(user_type(&user_type_image(&ty)).expect("a type"), ty);
+        }
     }
 
     #[test]

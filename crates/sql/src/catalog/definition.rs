@@ -149,8 +149,10 @@ pub struct Comment {
 pub struct ColumnDef {
     /// Its name.
     pub name: String,
-    /// Its type.
+    /// Its type: of a domain the one that it is made of.
     pub ty: Type,
+    /// The domain that its values are of.
+    pub domain: Option<Oid>,
     /// True if null is not allowed.
     pub not_null: bool,
     /// The text of its default, in which relations have their numbers.
@@ -171,6 +173,7 @@ impl ColumnDef {
         ColumnDef {
             name: name.to_owned(),
             ty,
+            domain: None,
             not_null: false,
             default: None,
             uses: Vec::new(),

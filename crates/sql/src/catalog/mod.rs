@@ -49,6 +49,7 @@ use schema::SearchPath;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::Definitions;
+use user_type::UserTypeDef;
 
 /// The system's own tables and views, and who makes their rows. Made before the first engine, then never changed.
 pub struct Catalogs {
@@ -332,7 +333,31 @@ impl<'c> Catalog<'c> {
         format!("{}.{name}", quoted_identifier(&schema))
     }
 
-    /// The type that a type's name means. Errors: `42704`.
+    /// The type that a type's name means, where it may be a domain: the type that a domain is made of, and the domain.
+    ///
+    /// Errors: `42704`, and `0A000` for arrays of domains.
+    pub fn type_or_domain(&self, name: &TypeName<'_>) -> Result<(Type, Option<Arc<UserTypeDef>>)> {
+        let found = match name.path {
+            [name_alone] if name.builtin => table::by_name(name_alone.text).map(|row| row.oid),
+            [name] => self.find_type(None, name.text)?,
+            [schema, name] => self.find_type(Some(schema.text), name.text)?,
+            _ => None,
+        };
+        let known = found.filter(|found| user::is_domain(*found)).and_then(|found| self.user_type(found)).cloned();
+        let domain = known.and_then(|known| Some((known.domain.as_ref()?.base, known)));
+        let Some((base, known)) = domain else { return Ok((self.type_of(name)?, None)) };
+        if !name.modifiers.is_empty() {
+            let message = format!("type modifier is not allowed for type {}", self.shown_type(known.oid));
+            return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
+        }
+        if name.dimensions > 0 {
+            return Err(Error::unsupported("arrays of domains are not supported")
+                .hint("Use an array of the type that the domain is made of, with a CHECK."));
+        }
+        Ok((base, Some(known)))
+    }
+
+    /// The type that a type's name means. Errors: `42704`, and `0A000` for a domain.
     pub fn type_of(&self, name: &TypeName<'_>) -> Result<Type> {
         let missing = || {
             let shown: Vec<&str> = name.path.iter().map(|name| name.text).collect();
@@ -346,6 +371,11 @@ impl<'c> Catalog<'c> {
             _ => None,
         };
         let found = found.ok_or_else(missing)?;
+        if user::is_domain(found) {
+            let message = format!("the domain {} cannot be used here yet", self.shown_type(found));
+            return Err(Error::unsupported(message)
+                .hint("Columns of tables and casts may be of a domain; use the type that it is made of."));
+        }
         if user::is_user(found) {
             if !name.modifiers.is_empty() {
                 let message = format!("type modifier is not allowed for type {}", self.shown_type(found));

@@ -1,4 +1,4 @@
-//! Types that users have made: enums. What they are called, what their values are called, and where a name without a schema finds them.
+//! Types that users have made: enums and domains. What they are called, what their values are called, and where a name without a schema finds them.
 //!
 //! What a value is does not depend on any of this ([`crate::types::user`]): a type and its values may be renamed, and values may be added,
 //! while rows and plans stay as they are.
@@ -10,7 +10,7 @@
 use super::Catalog;
 use super::schema::PG_CATALOG;
 use crate::lexer::{Lexer, TokenKind, literal};
-use crate::types::{Oid, table, user};
+use crate::types::{Oid, Type, table, user};
 use base::settings::quoted_identifier;
 use base::{Error, Result, Xid};
 use std::borrow::Cow;
@@ -31,6 +31,39 @@ pub struct UserTypeDef {
     pub owner: Oid,
     /// Its values, in their order.
     pub labels: Vec<LabelDef>,
+    /// What a domain is.
+    pub domain: Option<DomainDef>,
+}
+
+/// What a domain demands of the values of a type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DomainDef {
+    /// The type that its values have.
+    pub base: Type,
+    /// True if null is not allowed.
+    pub not_null: bool,
+    /// The text of its default.
+    pub default: Option<String>,
+    /// Its conditions, in the order of their names.
+    pub checks: Vec<DomainCheck>,
+}
+
+impl DomainDef {
+    /// Whether there is anything that a value could break.
+    pub fn demands(&self) -> bool {
+        self.not_null || !self.checks.is_empty()
+    }
+}
+
+/// A condition of a domain.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DomainCheck {
+    /// Its number.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// Its text, in which `VALUE` is the value.
+    pub text: String,
 }
 
 /// A value of an enum.
@@ -50,6 +83,11 @@ impl UserTypeDef {
     /// The value of that name.
     pub fn label(&self, name: &str) -> Option<&LabelDef> {
         self.labels.iter().find(|label| label.name == name)
+    }
+
+    /// What messages call it.
+    pub fn word(&self) -> &'static str {
+        if self.domain.is_some() { "domain" } else { "type" }
     }
 
     /// The name of its array.

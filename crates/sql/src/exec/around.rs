@@ -345,7 +345,10 @@ impl Around<'_> {
                         return text(&shown);
                     }
                 }
-                Datum::Null
+                match system::domain_constraint(&catalog, oid(0), pretty) {
+                    Some(shown) => return text(&shown),
+                    None => Datum::Null,
+                }
             }
             Op::GetViewDefinition | Op::GetViewDefinitionByName => {
                 let catalog = self.catalog.get()?;

@@ -14,7 +14,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             "view" => Some(ObjectKind::View),
             "sequence" => Some(ObjectKind::Sequence),
             "index" => Some(ObjectKind::Index),
-            "column" | "constraint" | "schema" | "database" | "type" => None,
+            "column" | "constraint" | "schema" | "database" | "type" | "domain" => None,
             "" => return Err(self.unexpected()),
             _ => {
                 let words = format!("COMMENT ON {}", word.to_uppercase());
@@ -25,7 +25,8 @@ impl<'t, 'a> Parser<'t, 'a> {
         let on = match (kind, word) {
             (Some(kind), _) => CommentOn::Relation(kind, self.path()?),
             (None, "column") => CommentOn::Column(self.path()?),
-            (None, "type") => CommentOn::Type(self.path()?),
+            (None, "type") => CommentOn::Type(self.path()?, false),
+            (None, "domain") => CommentOn::Type(self.path()?, true),
             (None, "schema") => CommentOn::Schema(self.name()?),
             (None, "database") => CommentOn::Database(self.name()?),
             (None, _) => {

@@ -55,10 +55,11 @@ impl<'t, 'a> Parser<'t, 'a> {
             "role" | "user" | "group" => self.create_role(),
             "trigger" | "constraint" => self.create_trigger(false),
             "type" => self.create_type(),
-            "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
-            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted"
-            | "procedural" | "default" => {
+            "domain" => self.create_domain(),
+            "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" | "trusted" | "procedural"
+            | "default" => {
                 let words = format!("CREATE {}", word.to_uppercase());
                 self.unsupported_statement(&words)
             }
@@ -345,7 +346,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     /// The expression after `DEFAULT`: one without `AND`, `IN` and their like at its top.
-    fn default_expr(&mut self) -> Result<SourceExpr<'a>> {
+    pub(super) fn default_expr(&mut self) -> Result<SourceExpr<'a>> {
         let start = self.at()?;
         let expr = self.column_default()?;
         self.source(expr, start)
@@ -458,7 +459,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(options)
     }
 
-    fn check(&mut self) -> Result<ConstraintKind<'a>> {
+    pub(super) fn check(&mut self) -> Result<ConstraintKind<'a>> {
         self.expect(kw!("check"))?;
         self.expect_kind(TokenKind::ParenOpen)?;
         let start = self.at()?;
@@ -667,10 +668,10 @@ impl<'t, 'a> Parser<'t, 'a> {
             "role" | "user" | "group" => return self.drop_role(),
             "trigger" => return self.drop_trigger(),
             "owned" => return self.drop_owned(),
-            "type" => return self.drop_type(),
-            "domain" | "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast"
-            | "collation" | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "access" => {
+            "type" | "domain" => return self.drop_type(word == "domain"),
+            "database" | "extension" | "materialized" | "aggregate" | "operator" | "rule" | "cast" | "collation"
+            | "conversion" | "event" | "foreign" | "language" | "policy" | "publication" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "transform" | "access" => {
                 let words = format!("DROP {}", word.to_uppercase());
                 return self.unsupported_statement(&words);
             }
@@ -712,11 +713,12 @@ impl<'t, 'a> Parser<'t, 'a> {
                 "function" | "procedure" | "routine" => self.alter_routine(),
                 "trigger" => self.alter_trigger(),
                 "type" => self.alter_user_type(),
+                "domain" => self.alter_domain(),
                 "database" => self.alter_database(),
                 "default" if self.is_at(1, kw!("privileges"))? => self.alter_defaults(),
-                "domain" | "extension" | "materialized" | "default" | "aggregate" | "collation" | "conversion"
-                | "event" | "foreign" | "language" | "large" | "operator" | "policy" | "publication" | "rule"
-                | "server" | "statistics" | "subscription" | "tablespace" | "text" => {
+                "extension" | "materialized" | "default" | "aggregate" | "collation" | "conversion" | "event"
+                | "foreign" | "language" | "large" | "operator" | "policy" | "publication" | "rule" | "server"
+                | "statistics" | "subscription" | "tablespace" | "text" => {
                     let words = format!("ALTER {}", word.to_uppercase());
                     self.unsupported_statement(&words)
                 }

@@ -26,6 +26,7 @@ const fn ops() -> [Option<Op>; OPS_MAX] {
     ops[Op::JoinRecords as usize] = Some(Op::JoinRecords);
     ops[Op::RecordIsNull as usize] = Some(Op::RecordIsNull);
     ops[Op::RecordIsNotNull as usize] = Some(Op::RecordIsNotNull);
+    ops[Op::DomainCheck as usize] = Some(Op::DomainCheck);
     ops[Op::ArrayElement as usize] = Some(Op::ArrayElement);
     ops[Op::ArraySlice as usize] = Some(Op::ArraySlice);
     ops[Op::ArrayWithElement as usize] = Some(Op::ArrayWithElement);

@@ -87,6 +87,7 @@ pub(crate) fn shapes(body: &Body, catalog: &Catalog<'_>) -> Result<Vec<Shape>> {
                     let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
                     Error::statement(sqlstate::UNDEFINED_COLUMN, message)
                 })?;
+                refuse_domain(found.domain, catalog)?;
                 Shape::Scalar(found.ty)
             }
             TypeText::Row(names) => Shape::Row(row(names, catalog)?.ok_or_else(|| no_relation(names))?),
@@ -115,9 +116,19 @@ fn named(text: &str, catalog: &Catalog<'_>) -> Result<Shape> {
         Ok(ty) => Ok(Shape::Scalar(ty)),
         Err((error, path)) => match row(&path, catalog)? {
             Some(fields) => Ok(Shape::Row(fields)),
-            None => Err(Error::statement(error.sqlstate(), error.message().to_owned())),
+            None => {
+                let plain = Error::new(error.kind(), error.sqlstate(), error.message().to_owned());
+                Err(error.hint_text().map(str::to_owned).into_iter().fold(plain, Error::hint))
+            }
         },
     }
+}
+
+/// Nobody tests what is assigned to a variable against a domain.
+fn refuse_domain(domain: Option<Oid>, catalog: &Catalog<'_>) -> Result<()> {
+    let Some(domain) = domain else { return Ok(()) };
+    let message = format!("variables of the domain {} are not supported", catalog.shown_type(domain));
+    Err(Error::unsupported(message).hint("Use a variable of the type that the domain is made of, or a record."))
 }
 
 #[cold]
@@ -138,6 +149,7 @@ fn relation(
 
 fn row(path: &[String], catalog: &Catalog<'_>) -> Result<Option<Vec<(String, Type)>>> {
     let Some(table) = relation(path, catalog)? else { return Ok(None) };
+    table.visible().try_for_each(|(_, column)| refuse_domain(column.domain, catalog))?;
     let columns = table.columns.iter().filter(|column| !column.dropped);
     Ok(Some(columns.map(|column| (column.name.clone(), column.ty)).collect()))
 }

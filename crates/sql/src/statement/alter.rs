@@ -97,7 +97,8 @@ impl<A: Allocator + Copy> Session<A> {
                         return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
                     }
                     let (made, sequence) = self.new_column(env, text, &draft.table.name.clone(), column)?;
-                    if made.default.is_some() || sequence.is_some() {
+                    // Rows that are there get what a domain gives, and meet what it demands.
+                    if made.default.is_some() || made.domain.is_some() || sequence.is_some() {
                         draft.has_expressions = true;
                         filled.push(made.name.clone());
                     }
@@ -334,7 +335,7 @@ impl<A: Allocator + Copy> Session<A> {
             Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
         };
         let found = &draft.table.columns[column];
-        if !super::sequence::may_be_identity(found.ty.oid) {
+        if found.domain.is_some() || !super::sequence::may_be_identity(found.ty.oid) {
             return Err(super::sequence::no_identity_type());
         }
         if !found.not_null {

@@ -69,8 +69,11 @@ impl<A: Allocator + Copy> Session<A> {
                     Error::statement(sqlstate::UNDEFINED_OBJECT, message)
                 })
             })?,
-            CommentOn::Type(path) => {
+            CommentOn::Type(path, domain) => {
                 let found = self.lock_user_type(env, path)?.ok_or_else(|| super::user_type::no_type(path))?;
+                if domain && found.domain.is_none() {
+                    return Err(super::domain::no_domain(&found.name));
+                }
                 let image = text.map(|text| comment_image(TYPES, text));
                 self.define(env, &[Change { class: ObjectClass::Comment, oid: found.oid, image }])?;
             }

@@ -305,7 +305,7 @@ impl<A: Allocator + Copy> Session<A> {
 }
 
 /// An error of an expression that has no place in the user's text.
-fn without_place(error: Error) -> Error {
+pub(super) fn without_place(error: Error) -> Error {
     let plain = Error::new(error.kind(), error.sqlstate(), error.message().to_owned());
     let plain = error.detail_text().map(str::to_owned).into_iter().fold(plain, Error::detail);
     error.hint_text().map(str::to_owned).into_iter().fold(plain, Error::hint)

@@ -1,4 +1,4 @@
-//! `DROP TYPE`: a type goes, and what is made of it, if that is wanted.
+//! `DROP TYPE`, `DROP DOMAIN`: a type goes, and what is made of it, if that is wanted.
 //!
 //! What is made of a type is found by its number: columns, parameters and results have it, and texts that are kept have it as a mark.
 
@@ -49,7 +49,7 @@ fn users_of_table(table: &TableDef, oid: Oid, mark: &str, found: &mut Vec<User>)
     }
     for (index, column) in table.visible() {
         let names = column.default.as_ref().is_some_and(|text| text.contains(mark));
-        if is_it(column.ty.oid) || (names && column.generated) {
+        if is_it(column.ty.oid) || column.domain == Some(oid) || (names && column.generated) {
             found.push(User::Column(table.oid, column.name.clone()));
         } else if names {
             found.push(User::Default(table.oid, index));
@@ -119,11 +119,12 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn drop_types<O: Output>(
         &mut self,
         env: &Environment<'_>,
-        paths: &[Path<'_>],
+        (paths, domain): (&[Path<'_>], bool),
         (if_exists, cascade): (bool, bool),
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        self.check_writes(env, "DROP TYPE")?;
+        let words = if domain { "DROP DOMAIN" } else { "DROP TYPE" };
+        self.check_writes(env, words)?;
         for path in paths {
             let found = match self.user_type_named(env, path)? {
                 Some(found) => found,
@@ -141,6 +142,9 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 None => return Err(no_type(path)),
             };
+            if domain && found.domain.is_none() {
+                return Err(super::domain::no_domain(&found.name));
+            }
             let schema_owner = self.definitions(env, &self.work)?.schema_owner(found.schema);
             if !self.owns(env, found.owner)? && !self.owns(env, schema_owner)? {
                 return Err(not_owner("type", &found.name));
@@ -151,7 +155,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
             self.drop_user_type(env, &found, cascade, out)?;
         }
-        Ok(Some(Tag::Words("DROP TYPE")))
+        Ok(Some(Tag::Words(words)))
     }
 
     /// Drops a type that is locked, and what is made of it, if that is wanted.

@@ -219,7 +219,7 @@ impl<A: Allocator + Copy> Session<A> {
                         return Err(invalid("cannot set privileges of array types".to_owned())
                             .hint("Set the privileges of the element type instead."));
                     }
-                    if *domains {
+                    if *domains && !user::is_domain(oid) {
                         let message = format!("\"{name}\" is not a domain");
                         return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
                     }

@@ -14,7 +14,7 @@ use crate::catalog::definition::{
 use crate::catalog::privilege;
 use crate::parser::ast::Like;
 use crate::session::{Environment, Session};
-use crate::types::Oid;
+use crate::types::{Oid, Type};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
@@ -51,9 +51,16 @@ impl<A: Allocator + Copy> Session<A> {
                 let message = format!("column \"{}\" specified more than once", column.name);
                 return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));
             }
-            self.check_type_usage(env, column.ty)?;
+            match column.domain {
+                Some(domain) => self.hold_type(env, Type::plain(domain))?,
+                None => self.check_type_usage(env, column.ty)?,
+            }
             places[at] = Some(columns.len() as u16);
-            let mut made = ColumnDef { not_null: column.not_null, ..ColumnDef::plain(&column.name, column.ty) };
+            let mut made = ColumnDef {
+                domain: column.domain,
+                not_null: column.not_null,
+                ..ColumnDef::plain(&column.name, column.ty)
+            };
             let including = &like.including;
             match (column.generated, column.identity) {
                 (true, _) if including.generated => {

@@ -42,6 +42,7 @@ pub mod copy;
 mod create_as;
 mod default_privileges;
 pub mod define;
+mod domain;
 mod drop_type;
 pub mod explain;
 pub(crate) mod grant;
@@ -162,7 +163,7 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::CreateRoutine(create) => self.create_routine(env, create),
             Utility::AlterRoutine(alter) => self.alter_routine(env, alter),
             Utility::DropRoutine(drop) => self.drop_routines(env, drop, out),
-            Utility::Type(statement) => self.type_statement(env, statement, out),
+            Utility::Type(statement) => self.type_statement(env, text, statement, out),
             Utility::Trigger(statement) => self.trigger_statement(env, statement, out),
             Utility::Call(call) => self.call_statement(env, text, call, out),
             Utility::Do(block) => self.do_statement(env, block, out),

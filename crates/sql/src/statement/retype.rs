@@ -73,8 +73,11 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::unsupported(message));
         }
         let place = crate::lexer::position(text, written.at as usize);
-        let new = self.catalog(env)?.type_of(written).map_err(|error| error.at(place))?;
-        self.hold_type(env, new)?;
+        let (new, domain) = self.catalog(env)?.type_or_domain(written).map_err(|error| error.at(place))?;
+        self.hold_type(env, domain.as_ref().map_or(new, |domain| Type::plain(domain.oid)))?;
+        if domain.is_some() && draft.table.columns[column].identity.is_some() {
+            return Err(super::sequence::no_identity_type());
+        }
         if table::by_oid(new.oid).is_none_or(|row| row.category == b'P') {
             let message = format!("column \"{}\" has pseudo-type {}", name.text, typmod::format_type(new));
             return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
@@ -103,6 +106,8 @@ impl<A: Allocator + Copy> Session<A> {
         }
         self.retype_identity(env, draft, column, written, new)?;
         draft.table.columns[column].ty = new;
+        draft.table.columns[column].domain = domain.as_ref().map(|domain| domain.oid);
+        retyped.rewrites |= domain.is_some();
         draft.has_expressions = true;
         self.check_keys(env, draft, column, retyped)?;
         let is_relabelled = method == Some(Method::Relabel) || old.oid == new.oid;
@@ -260,6 +265,7 @@ impl<A: Allocator + Copy> Session<A> {
                 .cloned()
                 .map(|column| crate::catalog::definition::ColumnDef {
                     default: None,
+                    domain: None,
                     uses: Vec::new(),
                     generated: false,
                     identity: None,

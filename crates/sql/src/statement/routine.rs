@@ -218,6 +218,10 @@ impl<A: Allocator + Copy> Session<A> {
                 if of_outputs.is_some() {
                     return invalid("function result type must be record because of OUT parameters");
                 }
+                if relation.visible().any(|(_, column)| column.domain.is_some()) {
+                    let message = "functions that give rows of a table with columns of domains are not supported";
+                    return Err(Error::unsupported(message).hint("Write RETURNS TABLE with the types of the columns."));
+                }
                 return Ok((Oid::RECORD, set, Some(relation.oid)));
             }
         };

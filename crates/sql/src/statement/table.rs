@@ -85,7 +85,7 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("tables can have at most {COLUMNS_MAX} columns");
             return Err(Error::statement(sqlstate::TOO_MANY_COLUMNS, message));
         }
-        let has_defaults = columns.iter().any(|column| column.default.is_some());
+        let has_defaults = columns.iter().any(|column| column.default.is_some() || column.domain.is_some());
         let mut draft = Draft::new(self.new_table(env, create, (schema, name), columns)?, false);
         draft.names.push(name.to_owned());
         draft.has_expressions = has_defaults;
@@ -180,11 +180,12 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<(ColumnDef, Option<ColumnSequence>)> {
         let place = crate::lexer::position(text, written.type_name.at as usize);
         let serial = super::sequence::serial(written.type_name);
-        let ty = match serial {
-            Some(oid) => Type::plain(oid),
-            None => self.catalog(env)?.type_of(written.type_name).map_err(|error| error.at(place))?,
+        let (ty, domain) = match serial {
+            Some(oid) => (Type::plain(oid), None),
+            None => self.catalog(env)?.type_or_domain(written.type_name).map_err(|error| error.at(place))?,
         };
-        self.hold_type(env, ty)?;
+        let domain = domain.map(|domain| domain.oid);
+        self.hold_type(env, domain.map_or(ty, Type::plain))?;
         let row = table::by_oid(ty.oid);
         if matches!(ty.oid, Oid::ACLITEM | Oid::ACLITEM_ARRAY) {
             return Err(Error::unsupported("columns of type aclitem are not supported"));
@@ -195,6 +196,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message));
         }
         let mut made = column(written.name.text, ty);
+        made.domain = domain;
         made.not_null = written.not_null.unwrap_or(false);
         if let Some(default) = written.default {
             self.set_default(env, &mut made, default.text)?;
@@ -216,6 +218,9 @@ impl<A: Allocator + Copy> Session<A> {
             made.default = Some(self.catalog(env)?.with_marks(expression.text.trim())?);
             made.generated = true;
         }
+        if written.identity.is_some() && domain.is_some() {
+            return Err(super::sequence::no_identity_type());
+        }
         let sequence = self.column_sequence(env, table, &made, serial.is_some(), written.identity)?;
         if sequence.is_some() && written.not_null == Some(false) {
             let message =
@@ -229,8 +234,8 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn set_default(&self, env: &Environment<'_>, column: &mut ColumnDef, text: &str) -> Result<()> {
         let text = text.trim();
         (column.default, column.uses) = (None, Vec::new());
-        // A default of null is none.
-        if !text.eq_ignore_ascii_case("null") {
+        // A default of null is none, but for a domain, which may have another one.
+        if column.domain.is_some() || !text.eq_ignore_ascii_case("null") {
             let catalog = self.catalog(env)?;
             let (text, uses) = super::sequence::numbered(&catalog, text)?;
             (column.default, column.uses) = (Some(catalog.with_marks(&text)?), uses);

@@ -1,4 +1,4 @@
-//! Types of users: `CREATE TYPE … AS ENUM`, `ALTER TYPE`, and how types are held by what is made of them. `DROP TYPE` is in
+//! Types of users: `CREATE TYPE … AS ENUM`, `ALTER TYPE`, `ALTER DOMAIN`, and how types are held by what is made of them. `DROP TYPE` is in
 //! `super::drop_type`.
 //!
 //! Rules
@@ -9,6 +9,7 @@
 //!    else's index could have it else, and the value be gone.
 
 use super::define::{Change, definition_key, shown};
+use super::domain::{NewDomain, no_domain};
 use super::owner::{handed_over, not_owner};
 use crate::catalog::codec::{ObjectClass, user_type_image};
 use crate::catalog::definition::{ConstraintKind, TableDef};
@@ -38,13 +39,20 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn type_statement<O: Output>(
         &mut self,
         env: &Environment<'_>,
+        text: &str,
         statement: &TypeStatement<'_>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
         match *statement {
             TypeStatement::CreateEnum { path, labels } => self.create_enum(env, path, labels),
-            TypeStatement::Alter { path, ref action } => self.alter_user_type(env, path, action, out),
-            TypeStatement::Drop { paths, if_exists, cascade } => self.drop_types(env, paths, (if_exists, cascade), out),
+            TypeStatement::CreateDomain { path, ref base, default, not_null, checks } => {
+                let written = NewDomain { path, base, default, not_null: not_null.unwrap_or(false), checks };
+                self.create_domain(env, text, &written)
+            }
+            TypeStatement::Alter { path, domain, ref action } => self.alter_user_type(env, (path, domain), action, out),
+            TypeStatement::Drop { paths, domain, if_exists, cascade } => {
+                self.drop_types(env, (paths, domain), (if_exists, cascade), out)
+            }
         }
     }
 
@@ -69,14 +77,14 @@ impl<A: Allocator + Copy> Session<A> {
             made.push(LabelDef { oid: self.new_oid(env)?, name: (*label).to_owned(), position, since: Xid(0) });
         }
         let (version, owner) = (self.new_version(env)?, self.role());
-        let ty = UserTypeDef { oid, version, schema, name: name.to_owned(), owner, labels: made };
+        let ty = UserTypeDef { oid, version, schema, name: name.to_owned(), owner, labels: made, domain: None };
         self.define(env, &[Change::user_type(&ty)])?;
         let guard = Guard { kind: Securable::Type, oid, owner };
         self.grant_defaults(env, guard, schema)?;
         Ok(Some(Tag::Words("CREATE TYPE")))
     }
 
-    fn catalog_of<'v>(&'v self, env: &Environment<'v>) -> Result<Box<Catalog<'v>>> {
+    pub(super) fn catalog_of<'v>(&'v self, env: &Environment<'v>) -> Result<Box<Catalog<'v>>> {
         self.catalog(env).map(Box::new)
     }
 
@@ -174,16 +182,25 @@ impl<A: Allocator + Copy> Session<A> {
     fn alter_user_type<O: Output>(
         &mut self,
         env: &Environment<'_>,
-        path: Path<'_>,
+        (path, domain): (Path<'_>, bool),
         action: &TypeAction<'_>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        const TAG: Option<Tag> = Some(Tag::Words("ALTER TYPE"));
-        self.check_writes(env, "ALTER TYPE")?;
+        let words = if domain { "ALTER DOMAIN" } else { "ALTER TYPE" };
+        let tag = Some(Tag::Words(words));
+        self.check_writes(env, words)?;
         let found = self.lock_user_type(env, path)?.ok_or_else(|| no_type(path))?;
+        if domain && found.domain.is_none() {
+            return Err(no_domain(&found.name));
+        }
         let mut changed = UserTypeDef::clone(&found);
         let mut changes = Vec::new();
+        let mut demands_more = false;
         match *action {
+            TypeAction::AddValue { .. } | TypeAction::RenameValue(..) if found.domain.is_some() => {
+                let message = format!("{} is not an enum", self.catalog(env)?.shown_type(found.oid));
+                return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
             TypeAction::AddValue { label, if_not_exists, place } => {
                 check_label(label)?;
                 if changed.label(label).is_some() {
@@ -193,7 +210,7 @@ impl<A: Allocator + Copy> Session<A> {
                     }
                     let message = format!("{message}, skipping");
                     out.notice(MessageLevel::Notice, &Error::statement(sqlstate::DUPLICATE_OBJECT, message));
-                    return Ok(TAG);
+                    return Ok(tag);
                 }
                 let (oid, since) = (self.new_oid(env)?, self.own_xid(env)?);
                 add_label(&mut changed, LabelDef { oid, name: label.to_owned(), position: 0, since }, place)?;
@@ -224,7 +241,7 @@ impl<A: Allocator + Copy> Session<A> {
                     return Err(Error::statement(sqlstate::INVALID_SCHEMA_NAME, message));
                 };
                 if schema == changed.schema {
-                    return Ok(TAG);
+                    return Ok(tag);
                 }
                 if crate::catalog::schema::is_temporary(schema) {
                     return Err(Error::unsupported("cannot move objects into or out of temporary schemas"));
@@ -238,17 +255,24 @@ impl<A: Allocator + Copy> Session<A> {
                 let definitions = self.definitions(env, &self.work)?;
                 let new = self.role_of(&definitions, name)?;
                 if new == changed.owner {
-                    return Ok(TAG);
+                    return Ok(tag);
                 }
                 self.check_hands_over(env, new, Some(changed.schema))?;
                 changes.extend(handed_over(&definitions, changed.oid, changed.owner, new));
                 changed.owner = new;
             }
+            _ => demands_more = self.change_domain(env, &mut changed, action, out)?,
         }
         changed.version = self.new_version(env)?;
         changes.push(Change::user_type(&changed));
         self.define(env, &changes)?;
-        Ok(TAG)
+        if changed.domain.is_some() {
+            self.check_domain(env, &changed)?;
+        }
+        if demands_more {
+            self.check_values(env, &changed)?;
+        }
+        Ok(tag)
     }
 }
 
@@ -311,7 +335,7 @@ fn add_label(ty: &mut UserTypeDef, mut label: LabelDef, place: Option<(&str, boo
 }
 
 /// A name that may be a type's: a mark may not.
-fn check_type_name(name: &str) -> Result<()> {
+pub(super) fn check_type_name(name: &str) -> Result<()> {
     if name.contains('\u{1}') {
         return Err(Error::statement(sqlstate::INVALID_NAME, "the name of a type may not contain control characters"));
     }

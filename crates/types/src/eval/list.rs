@@ -4,8 +4,23 @@ use super::unknown;
 use crate::array::part::{self, Bounds};
 use crate::array::{Array, Dimension, encode, encode_list};
 use crate::op::{LEFT_OUT, Op};
-use crate::{Datum, EvalCtx, Oid, compare, io, record, table};
-use base::{Error, Result, sqlstate};
+use crate::{Datum, EvalCtx, Oid, compare, io, record, table, user};
+use base::{Error, Object, Result, sqlstate};
+
+/// A value that is to be of a domain. A condition that is null is met.
+fn in_domain<'a>(args: &[Datum<'a>]) -> Result<Datum<'a>> {
+    if !matches!(args[1], Datum::Bool(false)) {
+        return Ok(args[0]);
+    }
+    let domain = user::mark(Oid(args[2].int() as u32));
+    let Datum::Bytes(name) = args[3] else {
+        let message = format!("domain {domain} does not allow null values");
+        return Err(Error::statement(sqlstate::NOT_NULL_VIOLATION, message));
+    };
+    let name = std::str::from_utf8(name).unwrap_or_default();
+    let message = format!("value for domain {domain} violates check constraint \"{name}\"");
+    Err(Error::statement(sqlstate::CHECK_VIOLATION, message).about(Object::Constraint, name))
+}
 
 pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Result<Datum<'a>> {
     use Op::*;
@@ -41,6 +56,7 @@ pub(super) fn eval<'a>(op: Op, args: &[Datum<'a>], ctx: &mut EvalCtx<'a>) -> Res
         ArrayRemove => replace(args, None, ctx),
         ArrayReplace => replace(args, Some(args[2]), ctx),
         TrimArray => trim(args, ctx),
+        DomainCheck => in_domain(args),
         MakeRecord => {
             let mut fields = Vec::with_capacity(args.len() / 3);
             for field in args.chunks_exact(3) {

@@ -294,7 +294,7 @@ domains
     domain_catalog = @current_database()
     domain_schema = n.nspname
     domain_name = t.typname
-    data_type = :data_type
+    data_type = CASE WHEN nb.nspname = 'pg_catalog' THEN @format_type(b.oid, NULL) ELSE 'USER-DEFINED' END
     character_maximum_length = :characters
     character_octet_length = :octets
     numeric_precision = :precision

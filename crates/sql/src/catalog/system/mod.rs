@@ -18,7 +18,7 @@ pub(crate) mod usage;
 mod user_types;
 
 pub(crate) use relations::{
-    constraint_definition, index_column, index_definition, rule_definition, without_parentheses,
+    constraint_definition, domain_constraint, index_column, index_definition, rule_definition, without_parentheses,
 };
 
 use super::Catalogs;

@@ -6,6 +6,7 @@ use crate::catalog::privilege::Guard;
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::catalog::routine::{ParameterDef, RoutineDef};
 use crate::catalog::schema::{BOOTSTRAP_ROLE, GEARBOX, INFORMATION_SCHEMA, PG_CATALOG};
+use crate::catalog::user_type::DomainDef;
 use crate::types::cast::Method;
 use crate::types::{Datum, Oid, aggregate, cast, function, operator, table, window};
 use base::Result;
@@ -29,6 +30,8 @@ pub(super) struct TypeShown<'t> {
     pub(super) functions: internal::OfType,
     pub(super) element: Oid,
     pub(super) array: Oid,
+    /// What a domain is.
+    pub(super) domain: Option<&'t DomainDef>,
 }
 
 /// `pg_type`
@@ -44,9 +47,10 @@ pub(super) fn types(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
         functions: functions.get(&row.oid).copied().unwrap_or_default(),
         element: row.element,
         array: row.array,
+        domain: None,
     });
     let made = context.catalog.definitions.user_types().flat_map(|ty| super::user_types::shown(ty, &functions));
-    for TypeShown { row: ty, oid, name, place, functions, element, array } in known.chain(made) {
+    for TypeShown { row: ty, oid, name, place, functions, element, array, domain } in known.chain(made) {
         let [input, output, receive, send, modifiers_in, modifiers_out, analysis, subscripts] = functions;
         rows.row()
             .oid(oid)
@@ -55,9 +59,9 @@ pub(super) fn types(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
             .oid(place.1)
             .int(ty.length)
             .bool(ty.by_value)
-            .char(ty.class())
+            .char(if domain.is_some() { b'd' } else { ty.class() })
             .char(ty.category)
-            .bool(ty.preferred)
+            .bool(ty.preferred && domain.is_none())
             .bool(true)
             .char(b',')
             .oid(Oid::NONE)
@@ -73,12 +77,13 @@ pub(super) fn types(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()>
             .oid(analysis)
             .char(ty.align)
             .char(ty.storage)
-            .bool(false)
-            .oid(Oid::NONE)
-            .int(-1)
-            .int(0)
+            .bool(domain.is_some_and(|domain| domain.not_null))
+            .oid(domain.map_or(Oid::NONE, |domain| domain.base.oid))
+            .int(domain.map_or(-1, |domain| domain.base.typmod))
+            .int(i64::from(domain.is_some() && ty.is_array()))
             .oid(super::relations::collation_of(ty))
-            .nulls(2)
+            .maybe_text(domain.and_then(|domain| domain.default.as_deref()))
+            .maybe_text(domain.and_then(|domain| domain.default.as_deref()))
             .maybe_texts(definitions.shown_acl(definitions.type_guard(oid)).filter(|_| !is_array(oid)).as_deref())
             .end();
     }

@@ -220,13 +220,13 @@ fn attribute(
     rows.row()
         .oid(relation)
         .text(if column.dropped { &dropped } else { name })
-        .oid(if column.dropped { Oid::NONE } else { column.ty.oid })
+        .oid(if column.dropped { Oid::NONE } else { column.domain.unwrap_or(column.ty.oid) })
         .int(-1)
         .int(ty.map_or(0, |row| row.length))
         .int(index as i64 + 1)
-        .int(i64::from(ty.is_some_and(|row| row.is_array())))
+        .int(i64::from(column.domain.is_none() && ty.is_some_and(|row| row.is_array())))
         .int(-1)
-        .int(column.ty.typmod)
+        .int(if column.domain.is_some() { -1 } else { column.ty.typmod })
         .bool(ty.is_some_and(|row| row.by_value))
         .char(ty.map_or(b'i', |row| row.align))
         .char(ty.map_or(b'p', |row| row.storage))
@@ -329,6 +329,14 @@ pub(super) fn indexes(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<(
 
 /// `pg_constraint`
 pub(super) fn constraints(context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
+    for ty in context.catalog.definitions.user_types() {
+        for check in ty.domain.iter().flat_map(|domain| &domain.checks) {
+            let row = rows.row().oid(check.oid).text(&check.name).oid(ty.schema).char(b'c');
+            let row = row.bool(false).bool(false).bool(true).oid(Oid::NONE).oid(ty.oid).oid(Oid::NONE);
+            let row = row.oid(Oid::NONE).oid(Oid::NONE).char(b' ').char(b' ').char(b' ');
+            row.bool(true).int(0).bool(false).nulls(7).text(&check.text).end();
+        }
+    }
     for def in context.catalog.tables()? {
         for constraint in &def.constraints {
             let numbers = |columns: &[u16]| -> Vec<Datum<'static>> {
@@ -621,6 +629,20 @@ fn inside(text: &str) -> Option<&str> {
     }
 }
 
+/// The text of a constraint of a domain, as in `CREATE DOMAIN`.
+pub(crate) fn domain_constraint(catalog: &Catalog<'_>, oid: Oid, pretty: bool) -> Option<String> {
+    let domains = catalog.definitions.user_types().filter_map(|ty| ty.domain.as_ref());
+    let check = domains.flat_map(|domain| &domain.checks).find(|check| check.oid == oid)?;
+    Some(shown_check(&check.text, pretty))
+}
+
+fn shown_check(text: &str, pretty: bool) -> String {
+    match pretty {
+        true => format!("CHECK ({})", without_parentheses(text)),
+        false => format!("CHECK (({}))", without_parentheses(text)),
+    }
+}
+
 /// The text of a constraint, as in `CREATE TABLE`.
 pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: Oid, pretty: bool) -> Option<String> {
     if let Some(trigger) = def.triggers.iter().find(|trigger| trigger.constraint == Some(oid)) {
@@ -646,8 +668,7 @@ pub(crate) fn constraint_definition(catalog: &Catalog<'_>, def: &TableDef, oid: 
     let text = match &constraint.kind {
         ConstraintKind::PrimaryKey(index) => key("PRIMARY KEY", *index),
         ConstraintKind::Unique(index) => key("UNIQUE", *index),
-        ConstraintKind::Check(text) if pretty => format!("CHECK ({})", without_parentheses(text)),
-        ConstraintKind::Check(text) => format!("CHECK (({}))", without_parentheses(text)),
+        ConstraintKind::Check(text) => shown_check(text, pretty),
         ConstraintKind::ForeignKey(key) => {
             let other = catalog.table_by_oid(key.table).ok().flatten()?;
             let mut text = format!(

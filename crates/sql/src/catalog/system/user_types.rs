@@ -16,8 +16,29 @@ use std::collections::BTreeMap;
 /// `enum_in` and its relatives.
 const ENUM_FUNCTIONS: OfType = [Oid(3506), Oid(3507), Oid(3532), Oid(3533), Oid::NONE, Oid::NONE, Oid::NONE, Oid::NONE];
 
-/// A type and its array.
-pub(super) fn shown(ty: &UserTypeDef, functions: &BTreeMap<Oid, OfType>) -> Vec<TypeShown<'static>> {
+/// `domain_in` and `domain_recv`.
+const DOMAIN_FUNCTIONS: (Oid, Oid) = (Oid(2597), Oid(2598));
+
+/// A type and its array; a domain.
+pub(super) fn shown<'t>(ty: &'t UserTypeDef, functions: &BTreeMap<Oid, OfType>) -> Vec<TypeShown<'t>> {
+    if let Some(domain) = &ty.domain {
+        let (oid, name, place) = (ty.oid, ty.name.clone(), (ty.schema, ty.owner));
+        let mut functions = functions.get(&domain.base.oid).copied().unwrap_or_default();
+        (functions[0], functions[2]) = DOMAIN_FUNCTIONS;
+        // A domain has no modifiers, and no elements of its own.
+        (functions[4], functions[5], functions[7]) = (Oid::NONE, Oid::NONE, Oid::NONE);
+        let shown = |row| TypeShown {
+            row,
+            oid,
+            name,
+            place,
+            functions,
+            element: Oid::NONE,
+            array: Oid::NONE,
+            domain: Some(domain),
+        };
+        return table::by_oid(domain.base.oid).map(shown).into_iter().collect();
+    }
     let (array, place) = (user::array_of(ty.oid).unwrap_or(Oid::NONE), (ty.schema, ty.owner));
     let of_arrays = functions.get(&Oid::INT4_ARRAY).copied().unwrap_or_default();
     let made = [
@@ -25,7 +46,7 @@ pub(super) fn shown(ty: &UserTypeDef, functions: &BTreeMap<Oid, OfType>) -> Vec<
         (array, ty.array_name(), of_arrays, ty.oid, Oid::NONE),
     ];
     let one = |(oid, name, functions, element, array)| {
-        table::by_oid(oid).map(|row| TypeShown { row, oid, name, place, functions, element, array })
+        table::by_oid(oid).map(|row| TypeShown { row, oid, name, place, functions, element, array, domain: None })
     };
     made.into_iter().filter_map(one).collect()
 }
@@ -61,9 +82,12 @@ pub(super) fn dependencies(context: &ViewContext<'_>, rows: &mut RowSink, row: f
         }
         // What is made of an array depends on the array.
         let of = |oid: Oid| user::base_of(oid).filter(|base| *base == ty.oid).map(|_| (TYPE, oid, 0));
+        for check in ty.domain.iter().flat_map(|domain| &domain.checks) {
+            row(rows, (CONSTRAINT, check.oid, 0), on, b'a');
+        }
         for table in definitions.tables() {
             for (index, column) in table.visible() {
-                if let Some(on) = of(column.ty.oid) {
+                if let Some(on) = of(column.domain.unwrap_or(column.ty.oid)) {
                     row(rows, (RELATION, table.oid, index as i64 + 1), on, b'n');
                 }
                 if column.default.as_ref().is_some_and(|text| text.contains(&mark)) {

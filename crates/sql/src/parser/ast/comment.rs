@@ -11,8 +11,8 @@ pub enum CommentOn<'a> {
     Column(Path<'a>),
     /// A constraint of a table.
     Constraint(Name<'a>, Path<'a>),
-    /// A type of a user.
-    Type(Path<'a>),
+    /// A type of a user; true if it was called a domain.
+    Type(Path<'a>, bool),
     /// A schema.
     Schema(Name<'a>),
     /// A database.

@@ -225,6 +225,7 @@ fn is_plain(table: &TableDef, columns: &[usize]) -> bool {
         matches!(constraint.kind, ConstraintKind::Check(_) | ConstraintKind::ForeignKey(_))
     };
     !table.visible().any(has_default)
+        && !table.visible().any(|(_, column)| column.domain.is_some())
         && !table.has_trigger(trigger::INSERT)
         && !table.constraints.iter().any(demands)
         && table.indexes.iter().all(IndexDef::is_plain)
