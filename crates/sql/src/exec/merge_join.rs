@@ -22,7 +22,7 @@ use super::store::kinds;
 use super::value::{Memory, Value};
 use super::{Exec, State};
 use crate::plan::blob::At;
-use crate::plan::record::MergeJoin;
+use crate::plan::record::HashJoin as Equijoin;
 use crate::types::{Kind, compare};
 use base::Result;
 use std::cmp::Ordering;
@@ -100,7 +100,7 @@ fn keeps_inner(join: u32) -> bool {
 
 impl Exec<'_> {
     pub(super) fn merge_join(&mut self, node: At) -> Result<bool> {
-        let record = MergeJoin::read(self.plan.bytes, node);
+        let record = Equijoin::read(self.plan.bytes, node);
         let mut state = match self.take(node) {
             State::Merge(state) => state,
             _ => Box::new(MergeState {
@@ -122,7 +122,7 @@ impl Exec<'_> {
         found
     }
 
-    fn next_merged(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<bool> {
+    fn next_merged(&mut self, record: &Equijoin, state: &mut MergeState) -> Result<bool> {
         let join = record.join;
         loop {
             match state.step {
@@ -174,7 +174,7 @@ impl Exec<'_> {
     }
 
     /// Compares the rows at hand, of which there may be none; true if one of them is given without a partner.
-    fn merge_rows(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<bool> {
+    fn merge_rows(&mut self, record: &Equijoin, state: &mut MergeState) -> Result<bool> {
         let join = record.join;
         let order = match (state.outer.there, state.inner.there) {
             (false, false) => None,
@@ -214,7 +214,7 @@ impl Exec<'_> {
     }
 
     /// Keeps all inner rows with the key of the one at hand.
-    fn keep_group(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<()> {
+    fn keep_group(&mut self, record: &Equijoin, state: &mut MergeState) -> Result<()> {
         let saved = self.plan.bytes.list(At(record.saved));
         // Where one partner is enough, and any will do, the first one is.
         let one = matches!(record.join, SEMI | ANTI) && record.condition == 0;
@@ -246,7 +246,7 @@ impl Exec<'_> {
     }
 
     /// The next pair of the outer row at hand, or the row alone where it has met nobody; false if it is done.
-    fn meets(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<bool> {
+    fn meets(&mut self, record: &Equijoin, state: &mut MergeState) -> Result<bool> {
         let saved = self.plan.bytes.list(At(record.saved));
         let join = record.join;
         self.show_outer(record, state);
@@ -278,7 +278,7 @@ impl Exec<'_> {
     }
 
     /// The next row of the group that has found no partner; false if there are no more.
-    fn rest_of_group(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<bool> {
+    fn rest_of_group(&mut self, record: &Equijoin, state: &mut MergeState) -> Result<bool> {
         let saved = self.plan.bytes.list(At(record.saved));
         state.inner.hidden = true;
         while self.read_kept(&state.group, &mut state.place, state.node, saved.iter().enumerate())? {
@@ -308,7 +308,7 @@ impl Exec<'_> {
     // ---- the sides
 
     /// The outer row at hand is in its registers.
-    fn show_outer(&mut self, record: &MergeJoin, state: &mut MergeState) {
+    fn show_outer(&mut self, record: &Equijoin, state: &mut MergeState) {
         if std::mem::take(&mut state.outer.hidden) {
             let saved = self.plan.bytes.list(At(record.outer_saved));
             saved.iter().zip(&state.outer.row).for_each(|(at, value)| self.registers[at as usize] = *value);
@@ -316,20 +316,20 @@ impl Exec<'_> {
     }
 
     /// The inner row at hand is in its registers.
-    fn show_inner(&mut self, record: &MergeJoin, state: &mut MergeState) {
+    fn show_inner(&mut self, record: &Equijoin, state: &mut MergeState) {
         if std::mem::take(&mut state.inner.hidden) {
             let saved = self.plan.bytes.list(At(record.saved));
             saved.iter().zip(&state.inner.row).for_each(|(at, value)| self.registers[at as usize] = *value);
         }
     }
 
-    fn next_of_outer(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<()> {
+    fn next_of_outer(&mut self, record: &Equijoin, state: &mut MergeState) -> Result<()> {
         self.show_outer(record, state);
         let from = (record.outer, record.outer_saved, record.outer_keys);
         self.next_of_side(state.node, from, &mut state.outer, OUTER_KEY)
     }
 
-    fn next_of_inner(&mut self, record: &MergeJoin, state: &mut MergeState) -> Result<()> {
+    fn next_of_inner(&mut self, record: &Equijoin, state: &mut MergeState) -> Result<()> {
         self.show_inner(record, state);
         let from = (record.inner, record.saved, record.inner_keys);
         self.next_of_side(state.node, from, &mut state.inner, INNER_KEY)

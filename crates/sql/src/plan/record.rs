@@ -14,14 +14,17 @@
 use super::blob::{At, Builder, Bytes};
 
 macro_rules! records {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* })*) => {
+    ($($(#[$doc:meta])* $name:ident $(| $also:ident)? { $($(#[$field_doc:meta])* $field:ident,)* })*) => {
         /// The kind of a node.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u32)]
-        pub enum NodeKind { $($(#[$doc])* $name,)* }
+        pub enum NodeKind { $($(#[$doc])* $name, $(
+            /// Has the fields of the kind before it.
+            $also,
+        )?)* }
 
         impl NodeKind {
-            const ALL: &'static [NodeKind] = &[$(NodeKind::$name),*];
+            const ALL: &'static [NodeKind] = &[$(NodeKind::$name, $(NodeKind::$also,)?)*];
 
             /// The kind of a word.
             #[inline]
@@ -51,7 +54,12 @@ macro_rules! records {
 
                 /// Writes the node, with the index of its state.
                 pub fn write(&self, plan: &mut Builder, state: u32) -> At {
-                    plan.words(&[NodeKind::$name as u32, state, $(self.$field,)*])
+                    self.write_as(NodeKind::$name, plan, state)
+                }
+
+                /// The same as a node of a kind that has the same fields.
+                pub fn write_as(&self, kind: NodeKind, plan: &mut Builder, state: u32) -> At {
+                    plan.words(&[kind as u32, state, $(self.$field,)*])
                 }
             }
         )*
@@ -203,40 +211,13 @@ records! {
         /// Where bytes of these rows are kept.
         buffer,
     }
-    /// Rows of two nodes with equal keys.
-    HashJoin {
-        /// 0 inner, 1 left, 2 semi, 3 anti, 4 right, 5 full.
-        join,
-        /// The node whose rows are looked up.
-        outer,
-        /// The node whose rows are kept in the hash table.
-        inner,
-        /// Pushes the outer row's keys.
-        outer_keys,
-        /// Pushes the inner row's keys.
-        inner_keys,
-        /// The kinds of the keys.
-        kinds,
-        /// What else must hold.
-        condition,
-        /// Registers of the inner node that are read above.
-        saved,
-        /// Registers that are null where an outer row has no partner.
-        nulls,
-        /// Registers that are null where an inner row has no partner.
-        outer_nulls,
-        /// Where kept bytes are.
-        buffer,
-        /// Registers of the outer node that are read above.
-        outer_saved,
-    }
-    /// Rows of two nodes, which come in the order of their keys, with equal keys.
-    MergeJoin {
+    /// Rows of two nodes with equal keys: by a hash table, or as both come in the order of their keys.
+    HashJoin | MergeJoin {
         /// 0 inner, 1 left, 2 semi, 3 anti, 4 right, 5 full.
         join,
         /// The node whose rows come one after another.
         outer,
-        /// The node of which all rows with one key are kept.
+        /// The node whose rows are kept: all of them in the hash table, or those with one key.
         inner,
         /// Pushes the outer row's keys.
         outer_keys,

@@ -5,7 +5,7 @@ use super::super::blob::At;
 use super::super::program::{Code, Step};
 use super::super::record::{
     Aggregate, AggregateRecord, Append, CommonScan, Distinct, Filter, FunctionScan, HashJoin, IndexScan, Limit,
-    LockRecord, LockRows, Materialize, MergeJoin, NestedLoop, Nothing, Once, Project, Recursion, SeqScan, SetOperation,
+    LockRecord, LockRows, Materialize, NestedLoop, NodeKind, Nothing, Once, Project, Recursion, SeqScan, SetOperation,
     Sort, Values, ViewScan, WindowAgg, WindowRecord, WorkScan,
 };
 use super::super::tree::{self, JoinType, Key, Node};
@@ -143,35 +143,8 @@ impl Encoder<'_> {
                 record.write(&mut self.plan, state)
             }
             Node::MergeJoin { join, outer, inner, keys, condition } => {
-                let HashJoin {
-                    join,
-                    outer,
-                    inner,
-                    outer_keys,
-                    inner_keys,
-                    kinds,
-                    condition,
-                    saved,
-                    nulls,
-                    outer_nulls,
-                    buffer,
-                    outer_saved,
-                } = self.equijoin(*join, (outer, inner), keys, condition, needed)?;
-                let record = MergeJoin {
-                    join,
-                    outer,
-                    inner,
-                    outer_keys,
-                    inner_keys,
-                    kinds,
-                    condition,
-                    saved,
-                    nulls,
-                    outer_nulls,
-                    buffer,
-                    outer_saved,
-                };
-                record.write(&mut self.plan, state)
+                let record = self.equijoin(*join, (outer, inner), keys, condition, needed)?;
+                record.write_as(NodeKind::MergeJoin, &mut self.plan, state)
             }
             Node::Sort { child, keys, bound } => self.sort(child, keys, bound.as_ref(), needed, state)?,
             Node::Limit { child, count, offset, ties } => {
