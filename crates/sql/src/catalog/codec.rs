@@ -247,7 +247,8 @@ pub fn routine(image: &[u8]) -> Result<RoutineDef> {
         body: parser.text()?,
         definer: parser.bool()?,
         settings: parser.options()?,
-        variadic: parser.bool()?,
+        // Images from before there were such parameters end here.
+        variadic: !parser.0.is_empty() && parser.bool()?,
     };
     parser.end(routine)
 }
@@ -1012,6 +1013,38 @@ mod tests {
         assert_eq!(database(&database_image(&made)).unwrap(), made);
         let size = Statistics { rows: u64::MAX, pages: 7 };
         assert_eq!(statistics(&statistics_image(size)).unwrap(), size);
+    }
+
+    #[test]
+    fn a_routine_is_read_as_it_was_written_now_and_earlier() {
+        let parameter = ParameterDef { mode: b'i', name: "a".into(), ty: Type::plain(Oid::INT4), default: None };
+        let known = RoutineDef {
+            oid: Oid(16_400),
+            version: 7,
+            kind: b'f',
+            schema: Oid(2200),
+            name: "f\u{e4}".into(),
+            owner: Oid(10),
+            language: "plpgsql".into(),
+            parameters: vec![ParameterDef { default: Some("1 + 1".into()), ..parameter.clone() }, parameter],
+            result: Oid::INT4,
+            rows_of: None,
+            set: true,
+            volatility: b'v',
+            strict: false,
+            leakproof: false,
+            parallel: b'u',
+            costs: [100f32.to_bits(), 0],
+            body: "begin end".into(),
+            definer: true,
+            settings: vec![("work_mem".into(), "8MB".into())],
+            variadic: true,
+        };
+        let image = routine_image(&known);
+        assert_eq!(routine(&image).unwrap(), known);
+        // The last field is younger than the others: without it the image is one of before.
+        assert_eq!(routine(&image[..image.len() - 1]).unwrap(), RoutineDef { variadic: false, ..known });
+        assert!((0..image.len() - 1).all(|length| routine(&image[..length]).is_err()));
     }
 
     #[test]
