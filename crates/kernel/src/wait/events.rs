@@ -153,7 +153,7 @@ events! {
     CheckpointerMain Activity "CheckpointerMain" AnyTime long "The checkpointer has nothing to do.";
     CleanerMain Activity "CleanerMain" AnyTime long "The page cleaner has nothing to do.";
     WalWriterMain Activity "WalWriterMain" AnyTime long "The log writer has nothing to do.";
-    VacuumMain Activity "VacuumMain" AnyTime long "The vacuum launcher has nothing to do.";
+    VacuumMain Activity "VacuumMain" AnyTime long "The background's vacuum or analysis has nothing to do.";
     SamplerMain Activity "SamplerMain" AnyTime long "The session sampler has nothing to do.";
     ReaperMain Activity "ReaperMain" AnyTime long "The cleaner-up after deaths has nothing to do.";
     IoWorkerMain Activity "IoWorkerMain" AnyTime long "An I/O worker has nothing to do.";

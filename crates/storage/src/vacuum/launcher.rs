@@ -90,6 +90,26 @@ impl Default for Settings {
     }
 }
 
+/// The life of a background task that works in rounds, until the server stops. A round answers how it went and how long to rest after it;
+/// `what` is what its failure is told as. A cancel ends what the round is at, and not the task.
+pub fn in_rounds(what: &str, mut round: impl FnMut() -> (Result<()>, Nanos)) {
+    session::current().let_interrupt();
+    while !session::stopping() {
+        let (done, nap_ns) = round();
+        if let Err(error) = done
+            && !session::stopping()
+        {
+            eprintln!("gearbox: a round of the background {what} has failed: {error}");
+        }
+        let until = clock::now() + nap_ns.max(LOOK_NS);
+        while !session::stopping() && clock::now() < until {
+            let next = until.min(clock::now() + LOOK_NS);
+            wait::wait(Event::VacuumMain, 0, Some(next));
+            session::forget_interrupts();
+        }
+    }
+}
+
 impl Relations {
     /// True if a table has so many dead versions that it should be vacuumed.
     pub fn is_due(&self, table: &Table, settings: &Settings) -> bool {
@@ -111,22 +131,11 @@ impl Relations {
 
     /// The background task: vacuums what is due, again and again, until the server stops. `settings` is asked every round.
     pub fn run_vacuum(&'static self, catalog: &dyn Catalog, mut settings: impl FnMut() -> Settings) {
-        session::current().let_interrupt();
-        while !session::stopping() {
+        in_rounds("vacuum", || {
             let settings = settings();
-            if settings.enabled
-                && let Err(error) = self.vacuum_round(catalog, &settings)
-                && !session::stopping()
-            {
-                eprintln!("gearbox: a round of the background vacuum has failed: {error}");
-            }
-            let until = clock::now() + settings.nap_ns.max(LOOK_NS);
-            while !session::stopping() && clock::now() < until {
-                let next = until.min(clock::now() + LOOK_NS);
-                wait::wait(Event::VacuumMain, 0, Some(next));
-                session::forget_interrupts();
-            }
-        }
+            let done = if settings.enabled { self.vacuum_round(catalog, &settings).map(drop) } else { Ok(()) };
+            (done, settings.nap_ns)
+        });
     }
 
     /// Runs one of storage's background tasks ([`crate::TASKS`]) until the server stops; `catalog` and `settings` are for the vacuum.

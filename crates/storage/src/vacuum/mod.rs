@@ -27,5 +27,5 @@
 pub mod launcher;
 pub mod table;
 
-pub use launcher::{Catalog, Own, Settings, Table};
+pub use launcher::{Catalog, Own, Settings, Table, in_rounds};
 pub use table::{Options, Report};

@@ -25,8 +25,6 @@ use kernel::wait::{self, Event, Woken};
 use std::cell::Cell;
 use storage::txn::{LockKey, LockMode};
 
-/// How soon the task sees that the server stops.
-const LOOK_NS: Nanos = 100_000_000;
 /// How often it breathes between two rests, and between two looks at who waits for the table.
 const REST_EVERY: u32 = 128;
 const WANTED_EVERY: u32 = 8;
@@ -57,22 +55,11 @@ struct Due {
 impl Database {
     /// The background task: analyzes what is due, again and again, until the server stops. `settings` is asked every round.
     pub fn run_analyzer(&self, env: &Environment<'_>, mut settings: impl FnMut() -> Settings) {
-        session::current().let_interrupt();
-        while !session::stopping() {
+        storage::vacuum::in_rounds("analysis", || {
             let settings = settings();
-            if settings.enabled
-                && let Err(error) = self.analyze_round(env, &settings)
-                && !session::stopping()
-            {
-                eprintln!("gearbox: a round of the background analysis has failed: {error}");
-            }
-            let until = clock::now() + settings.nap_ns.max(LOOK_NS);
-            while !session::stopping() && clock::now() < until {
-                let next = until.min(clock::now() + LOOK_NS);
-                wait::wait(Event::VacuumMain, 0, Some(next));
-                session::forget_interrupts();
-            }
-        }
+            let done = if settings.enabled { self.analyze_round(env, &settings).map(drop) } else { Ok(()) };
+            (done, settings.nap_ns)
+        });
     }
 
     /// One round over all tables of all databases. Answers how many were analyzed.
