@@ -31,7 +31,7 @@ fn usage() -> String {
          Experiments:\n",
     );
     for experiment in EXPERIMENTS {
-        text.push_str(&format!("  {:<18}{}\n", experiment.name, experiment.about));
+        text.push_str(&format!("  {:<21}{}\n", experiment.name, experiment.about));
     }
     text.push_str(
         "\nOptions:\n\
@@ -59,7 +59,7 @@ fn usage() -> String {
          \nPostgreSQL and MariaDB are measured where they are installed.\n\nWorkloads, and a unit of their --scale:\n",
     );
     for workload in Workload::all() {
-        text.push_str(&format!("  {:<18}{}: {}\n", workload.name, workload.about, workload.scale_unit));
+        text.push_str(&format!("  {:<21}{}: {}\n", workload.name, workload.about, workload.scale_unit));
     }
     text
 }
