@@ -17,7 +17,7 @@
 //!    are set back to what it gave last.
 
 use super::store::Rows;
-use super::stored::Key;
+use super::stored::{Key, ONLY};
 use super::value::Value;
 use super::{Exec, State};
 use crate::plan::blob::At;
@@ -142,7 +142,10 @@ impl Exec<'_> {
         let places = || ahead.found.iter().filter_map(|found| found.tids().first());
         places().for_each(|tid| heap.expect(*tid));
         places().for_each(|tid| heap.approach(*tid));
-        Ok(())
+        if scan.flags & ONLY != 0 {
+            return Ok(());
+        }
+        places().try_for_each(|tid| heap.approach_row(*tid))
     }
 
     /// The outer node's next row, and its key; false if a part of it is null; none if there is no row.

@@ -34,7 +34,7 @@ const LOW_OUT: u32 = 1;
 const HIGH_OUT: u32 = 2;
 const BACKWARD: u32 = 4;
 const SINGLE: u32 = 8;
-const ONLY: u32 = 16;
+pub(super) const ONLY: u32 = 16;
 
 /// No value's key begins with a byte below this, but a null that comes first does.
 const FIRST_VALUE: u8 = 0x01;

@@ -1,8 +1,8 @@
 //! The entries of several keys at a time: each step is taken for all of them before the next one.
 //!
 //! One look-up in a large index waits for memory again and again: the page table, the frame's state, the leaf's header, its slots, the
-//! entry. Inner pages are few and near. So the leaves of all keys are found first and asked for, and then looked into; what a
-//! single look-up waits for one after the other comes for several at once.
+//! entry. Inner pages are few and near. So the leaves of all keys are found first and asked for, and then looked into for a few keys
+//! in turns; what a single look-up waits for one after the other comes for several at once.
 //!
 //! Different from a sorted batch (as in MariaDB's batched key access): the order of the keys stays, because whoever asks has rows to
 //! give in it.
@@ -10,12 +10,17 @@
 use super::descend::{STEPS_MAX, is_right_of, right_of};
 use super::lookup::matches_on;
 use super::{Btree, Matches, tree_page};
-use crate::page::btree::SAMPLES;
-use crate::page::{Tid, header};
+use crate::buffer::{PageRef, Pinned};
+use crate::page::btree::{BtreePage, SAMPLES};
+use crate::page::{PageBytes, Tid, header};
 use base::Result;
+use kernel::region::prefetch::prefetch;
 
 /// How many keys are looked up at a time.
 pub const KEYS_MAX: usize = 64;
+/// How many leaves are pinned at a time: some of what a session may pin (`HELD_MAX`), and enough that their memory
+/// comes meanwhile.
+const TOGETHER: usize = 8;
 
 impl Btree {
     /// Looks several keys up, as [`Btree::lookup`] does one: appends what there is of each to `found`, in their order. The session holds a
@@ -39,10 +44,23 @@ impl Btree {
         for &leaf in &leaves[..count] {
             self.relations.pool.approach(self.page_id(leaf), [0, SAMPLES]);
         }
-        for (key, &leaf) in keys.zip(&leaves) {
-            let pinned = self.pin(leaf)?;
-            let point = (key, Tid::MIN);
-            found.push(self.at_leaf_from(pinned, point, |page, view| matches_on(view, key, header::lsn(page)))?);
+        let mut keys = keys.zip(&leaves[..count]).peekable();
+        let mut group = Vec::with_capacity(TOGETHER);
+        while keys.peek().is_some() {
+            for (key, &leaf) in keys.by_ref().take(TOGETHER) {
+                group.push((key, self.pin(leaf)?));
+            }
+            // Each step asks for what the next one reads.
+            for (key, leaf) in &group {
+                on_leaf(leaf, |page, view| view.first_reads(key).iter().for_each(|&at| prefetch(&page[at])))?;
+            }
+            for (key, leaf) in &group {
+                on_leaf(leaf, |page, view| prefetch(&page[view.last_read(key)]))?;
+            }
+            for (key, leaf) in group.drain(..) {
+                let look = |page: &PageRef<'_>, view: BtreePage<'_>| matches_on(view, key, header::lsn(page));
+                found.push(self.at_leaf_from(leaf, (key, Tid::MIN), look)?);
+            }
         }
         Ok(())
     }
@@ -70,4 +88,15 @@ impl Btree {
         }
         Err(self.goes_in_a_circle(&pinned))
     }
+}
+
+/// Looks at a page that was a leaf, if it still is one.
+#[inline]
+fn on_leaf(leaf: &Pinned, look: impl FnOnce(&PageBytes, BtreePage<'_>)) -> Result<()> {
+    let page = leaf.read();
+    let view = tree_page(&page)?;
+    if view.is_leaf() {
+        look(&page, view);
+    }
+    Ok(())
 }

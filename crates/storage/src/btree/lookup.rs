@@ -59,7 +59,7 @@ pub(super) fn matches_on(page: BtreePage<'_>, key: &[u8], lsn: Lsn) -> Matches {
     let mut found = Matches { tids: [Tid::NONE; MATCHES_MAX], count: 0, more: false, lsn };
     let count = page.count();
     let mut position = page.lower_bound(key, Tid::MIN);
-    while position < count && page.key(position) == key {
+    while position < count && page.has_key(position, key) {
         if !page.is_killed(position) {
             if found.count as usize == MATCHES_MAX {
                 found.more = true;

@@ -5,12 +5,13 @@
 
 use super::{Heap, Reader, view};
 use crate::buffer::PageRef;
-use crate::page::Tid;
 use crate::page::heap::row::{HEAP_ONLY, ROW_FLAGS, XMIN_ABORTED};
 use crate::page::heap::{Fate, HeapPage, Slot, Version, word_at};
+use crate::page::{PAGE_SIZE, Tid};
 use crate::relation::row::Count;
 use crate::relation::sight::Sight;
 use base::Result;
+use kernel::region::prefetch::{LINE_BYTES, prefetch};
 
 /// What there was behind a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +46,18 @@ impl Heap {
     #[inline]
     pub fn approach(&self, root: Tid) {
         self.relations.pool.approach(self.page_of(root), [0, word_at(root.slot)]);
+    }
+
+    /// Says so for the last time: asks for the row's version. Errors: those of [`crate::Pool::pin`].
+    #[inline]
+    pub fn approach_row(&self, root: Tid) -> Result<()> {
+        let pinned = self.relations.pool.pin(self.page_of(root))?;
+        let page = pinned.read();
+        if let Some(at) = view(&page)?.and_then(|heap| heap.row_read(root.slot)) {
+            prefetch(&page[at]);
+            prefetch(&page[(at + LINE_BYTES).min(PAGE_SIZE - 1)]);
+        }
+        Ok(())
     }
 
     /// Looks at the row that an index knows under `root`, if the snapshot sees it: calls `look` with the version's place and bytes,

@@ -18,6 +18,7 @@
 use super::super::Tid;
 use super::*;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 impl<'a> BtreePage<'a> {
     /// The first position at or after (key, tid); the entry count if there is none. With [`Tid::MIN`]: the first entry
@@ -72,7 +73,7 @@ impl<'a> BtreePage<'a> {
             };
             let is_before = |slot: &[u8; SLOT_BYTES]| {
                 let (own, own_tid) = self.pair_in(slot);
-                match own.cmp(key) {
+                match compare(own, key) {
                     Ordering::Less => true,
                     Ordering::Greater => false,
                     Ordering::Equal if OR_EQUAL => own_tid <= tid,
@@ -82,11 +83,18 @@ impl<'a> BtreePage<'a> {
             // All of this held for keys that begin as the page's do. Any of its keys tells whether this one does; the
             // one that was found is at hand.
             let (any, _) = self.pair_in(&slots[before.min(slots.len() - 1)]);
-            if any[..skip] == key[..skip] {
+            if compare(&any[..skip], &key[..skip]) == Ordering::Equal {
                 return before + slots[before..before + equal].partition_point(is_before);
             }
         }
         if key < self.key(first) { 0 } else { slots.len() }
+    }
+
+    /// True if the entry at a position has the key. Of an entry with another one its slot is enough, mostly.
+    #[inline]
+    pub fn has_key(self, position: usize, key: &[u8]) -> bool {
+        let head = u16_at(self.page, slot_at(position) + 2);
+        key.get(self.skip()..).is_some_and(|rest| head_of(rest) == head) && compare(self.key(position), key).is_eq()
     }
 
     #[inline(always)]
@@ -100,15 +108,39 @@ impl<'a> BtreePage<'a> {
     /// stride`.
     #[inline(always)]
     fn first_at_or_after(self, slots: &[[u8; SLOT_BYTES]], head: u16) -> usize {
-        let stride = sample_stride(slots.len());
-        let (mut from, mut to) = (0, slots.len());
-        if stride > 0 {
-            let (samples, _) = self.page[SAMPLES..SAMPLES + 2 * SAMPLE_COUNT].as_chunks::<2>();
-            let below = samples.iter().map(|sample| usize::from(u16::from_le_bytes(*sample) < head)).sum::<usize>();
-            from = if below == 0 { 0 } else { below * stride + 1 };
-            to = if below == SAMPLE_COUNT { slots.len() } else { (below + 1) * stride };
+        let run = self.run_of(slots.len(), head);
+        run.start + slots[run].partition_point(|slot| slot_head(slot) < head)
+    }
+
+    /// The run of slots between two samples that [`first_at_or_after`](Self::first_at_or_after) looks through.
+    #[inline(always)]
+    fn run_of(self, slots: usize, head: u16) -> Range<usize> {
+        let stride = sample_stride(slots);
+        if stride == 0 {
+            return 0..slots;
         }
-        from + slots[from..to].partition_point(|slot| slot_head(slot) < head)
+        let (samples, _) = self.page[SAMPLES..SAMPLES + 2 * SAMPLE_COUNT].as_chunks::<2>();
+        let below = samples.iter().map(|sample| usize::from(u16::from_le_bytes(*sample) < head)).sum::<usize>();
+        let from = if below == 0 { 0 } else { below * stride + 1 };
+        from..if below == SAMPLE_COUNT { slots } else { (below + 1) * stride }
+    }
+
+    /// Where a search for a key on a leaf reads first, besides the page's header: the high key, and both ends of the run of slots.
+    #[inline]
+    pub fn first_reads(self, key: &[u8]) -> [usize; 3] {
+        debug_assert!(self.is_leaf());
+        let run = self.run_of(self.count(), head_of(key.get(self.skip()..).unwrap_or_default()));
+        [u16_at(self.page, HIGH_KEY) as usize, slot_at(run.start), slot_at(run.end)]
+    }
+
+    /// Where it reads then: the entry that it finds.
+    #[inline]
+    pub fn last_read(self, key: &[u8]) -> usize {
+        debug_assert!(self.is_leaf());
+        let (slots, _) = self.page[slot_at(0)..slot_at(self.count())].as_chunks::<SLOT_BYTES>();
+        let head = head_of(key.get(self.skip()..).unwrap_or_default());
+        let position = self.first_at_or_after(slots, head);
+        if position < slots.len() { self.offset(position) } else { 0 }
     }
 }
 
@@ -132,4 +164,23 @@ pub(super) fn head_of(bytes: &[u8]) -> u16 {
 #[inline(always)]
 fn slot_head(slot: &[u8; SLOT_BYTES]) -> u16 {
     u16::from_le_bytes([slot[2], slot[3]])
+}
+
+/// Compares two keys as `cmp` does; most are short, for which a call costs more than the comparison.
+#[inline(always)]
+pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    while let (Some((x, rest_left)), Some((y, rest_right))) = (left.split_first_chunk(), right.split_first_chunk()) {
+        let order = u64::from_be_bytes(*x).cmp(&u64::from_be_bytes(*y));
+        if order.is_ne() {
+            return order;
+        }
+        (left, right) = (rest_left, rest_right);
+    }
+    for (x, y) in left.iter().zip(right) {
+        if x != y {
+            return x.cmp(y);
+        }
+    }
+    left.len().cmp(&right.len())
 }

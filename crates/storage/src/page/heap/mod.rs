@@ -228,6 +228,14 @@ impl<'a> HeapPage<'a> {
         }
     }
 
+    /// Where a row's first version lies in the page; none if there is no such row.
+    #[inline]
+    pub fn row_read(self, slot: u16) -> Option<usize> {
+        let word = self.word(slot);
+        let word = if word.kind() == SLOT_REDIRECT { self.word(word.target()) } else { word };
+        (word.kind() == SLOT_NORMAL).then(|| word.offset())
+    }
+
     /// The version that follows in the same chain, and its slot: on this page, heap-only, and made by the transaction
     /// that ended `version`.
     #[inline]
