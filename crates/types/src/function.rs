@@ -236,6 +236,7 @@ functions! {
     1246 "charlt" [CHAR CHAR] BOOL IntLt Strict Immutable;
     70 "charne" [CHAR CHAR] BOOL IntNe Strict Immutable;
     1621 "chr" [INT4] TEXT Chr Strict Immutable;
+    69 "cideq" [CID CID] BOOL IntEq Strict Immutable;
     2649 "clock_timestamp" [] TIMESTAMPTZ ClockTimestamp Strict Volatile;
     1216 "col_description" [OID INT4] TEXT Description Strict Stable;
     3058 "concat" [ANY] TEXT Concat CalledOnNull Stable Variadic;
@@ -1158,6 +1159,10 @@ functions! {
     5036 "xid8le" [XID8 XID8] BOOL IntLe Strict Immutable;
     5034 "xid8lt" [XID8 XID8] BOOL IntLt Strict Immutable;
     5085 "xid8ne" [XID8 XID8] BOOL IntNe Strict Immutable;
+    68 "xideq" [XID XID] BOOL IntEq Strict Immutable;
+    1319 "xideqint4" [XID INT4] BOOL IntEq Strict Immutable;
+    3308 "xidneq" [XID XID] BOOL IntNe Strict Immutable;
+    3309 "xidneqint4" [XID INT4] BOOL IntNe Strict Immutable;
 }
 
 #[cfg(test)]

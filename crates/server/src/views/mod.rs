@@ -8,6 +8,7 @@
 //! | `gearbox.spinlocks` | a spinlock, by instance: how often taken, how often contended |
 //! | `pg_stat_activity` | a session, as PostgreSQL shows it |
 //! | `pg_stat_database` | databases, as PostgreSQL shows them: sessions and transactions of each, pages read and deadlocks of all |
+//! | `pg_locks` | a lock that a session holds or waits for, as PostgreSQL shows it |
 //! | `pg_stat_ssl` | a session, and how its connection is encrypted |
 //! | `pg_hba_file_rules` | a line of the file that says who gets in |
 //! | `gearbox.failed_logins` | an address and role with wrong passwords, and until when nobody is listened to |
@@ -22,6 +23,7 @@ mod access;
 mod activity;
 mod database;
 mod engines;
+mod locks;
 mod resources;
 mod sessions;
 mod spinlocks;
@@ -48,6 +50,7 @@ const fn column(name: &'static str, ty: Oid) -> ViewColumn {
 /// Registers all views. Once, before the first engine runs.
 pub fn register(catalogs: &mut Catalogs, sessions: Activity, access: &'static Access, storage: &'static Storage) {
     catalogs.register("pg_catalog", "pg_stat_database", &[], Box::new(database::Provider { sessions, storage }));
+    catalogs.register("pg_catalog", "pg_locks", &[], Box::new(locks::Provider { sessions, storage }));
     catalogs.register("pg_catalog", "pg_stat_activity", &[], Box::new(activity::Provider(sessions)));
     catalogs.register("pg_catalog", "pg_stat_ssl", access::SSL_COLUMNS, Box::new(access::Ssl(sessions)));
     let rules = Box::new(access::Rules(access));

@@ -181,6 +181,11 @@ impl RowBuilder<'_> {
         self.datum(Datum::Int(value.into()))
     }
 
+    /// The same, or null.
+    pub fn maybe(self, value: Option<impl Into<i64>>) -> Self {
+        self.datum(value.map_or(Datum::Null, |value| Datum::Int(value.into())))
+    }
+
     /// A count, which shows as the greatest `bigint` if it is larger.
     pub fn count(self, value: u64) -> Self {
         self.datum(Datum::Int(i64::try_from(value).unwrap_or(i64::MAX)))

@@ -524,7 +524,14 @@ impl Around<'_> {
                 }
                 Datum::Bool(self.server.reload())
             }
-            Op::BlockingPids => Datum::Bytes(arena.copy(&array::encode_list(Oid::INT4, &[])?)?),
+            Op::BlockingPids => {
+                let found = u32::try_from(args[0].int()).ok().and_then(kernel::session::find);
+                let blockers = found.zip(self.relations).map(|(slot, relations)| {
+                    let blockers = relations.storage().transactions.blockers(slot.id()).into_iter();
+                    blockers.map(|id| Datum::Int(kernel::session::slot(id).number().into())).collect::<Vec<_>>()
+                });
+                Datum::Bytes(arena.copy(&array::encode_list(Oid::INT4, &blockers.unwrap_or_default())?)?)
+            }
             Op::ServerStartTime | Op::ConfigurationLoadTime => Datum::Int(self.server_start),
             other => return Err(Error::unsupported(format!("the function behind {other:?} is not supported here"))),
         })

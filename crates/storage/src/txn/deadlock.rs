@@ -311,6 +311,19 @@ impl Transactions {
         self.edges(edge.from).iter().any(|now| now.to == edge.to && now.turn == edge.turn)
     }
 
+    /// Who is in the way of a session that waits for a lock or for a transaction; nobody if it does not.
+    pub fn blockers(&self, session: SessionId) -> Vec<SessionId> {
+        self.edges(session).into_iter().map(|edge| edge.to).collect()
+    }
+
+    /// The transaction whose end a session waits for. For views.
+    pub fn awaited(&self, session: SessionId) -> Option<Xid> {
+        match self.row(session).waits.get() {
+            Some(WaitFor::Transaction(xid)) => Some(xid),
+            _ => None,
+        }
+    }
+
     /// Every session that waits for a lock, and who is in its way.
     pub fn waiting(&self) -> Vec<Waiting> {
         let sessions = (0..self.reached().len() as u32).map(SessionId);

@@ -321,6 +321,8 @@ pub struct Held {
     pub mode: LockMode,
     /// False while it is waited for.
     pub granted: bool,
+    /// Held without the lock table ([`fast_lock`](super::fast_lock)).
+    pub fast: bool,
 }
 
 /// Sessions to be posted once the spinlock is released.
@@ -964,7 +966,7 @@ impl Locks {
         }
         for (session, relation, modes) in transactions.fast_held() {
             for &mode in LockMode::ALL.iter().filter(|mode| modes & mode.bit() != 0) {
-                all.push(Held { key: LockKey::relation(relation), session, mode, granted: true });
+                all.push(Held { key: LockKey::relation(relation), session, mode, granted: true, fast: true });
             }
         }
         all
@@ -982,7 +984,7 @@ impl Locks {
                     let held = holding.held();
                     for &mode in LockMode::ALL.iter().filter(|mode| held & mode.bit() != 0) {
                         if room(all) {
-                            all.push(Held { key, session, mode, granted: true });
+                            all.push(Held { key, session, mode, granted: true, fast: false });
                         }
                     }
                 }
@@ -990,7 +992,7 @@ impl Locks {
                 while let Some(session) = waiter {
                     let waits = &transactions.row(SessionId(session)).waits;
                     if let Some(mode) = LockMode::from_number(waits.wanted()).filter(|_| room(all)) {
-                        all.push(Held { key, session: SessionId(session), mode, granted: false });
+                        all.push(Held { key, session: SessionId(session), mode, granted: false, fast: false });
                     }
                     waiter = some(waits.next.load(Relaxed));
                 }
