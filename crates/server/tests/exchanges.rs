@@ -272,6 +272,17 @@ fn unnamed_statements_and_portals_are_apart() {
 }
 
 #[test]
+fn a_block_begins_with_the_words_that_were_said() {
+    on_servers(|name, port| {
+        let mut stream = connect(port);
+        let begun = [query("start transaction read only"), query("commit"), query("begin transaction"), query("end")];
+        let expected = "C[START_TRANSACTION] Z[T] C[COMMIT] Z[I] C[BEGIN] Z[T] C[COMMIT] Z[I]";
+        stream.write_all(&begun.concat()).unwrap();
+        assert_eq!(answers(&mut stream, 4), expected, "{name}");
+    });
+}
+
+#[test]
 fn a_simple_query_takes_the_unnamed_portal() {
     on_servers(|name, port| {
         let mut stream = connect(port);

@@ -745,8 +745,8 @@ pub struct Delete<'a> {
 /// A statement that is not planned.
 #[derive(Clone, Copy, Debug)]
 pub enum Utility<'a> {
-    /// `BEGIN`, `START TRANSACTION`
-    Begin(&'a [TransactionMode]),
+    /// `BEGIN`, `START TRANSACTION`: which of the two the tag says.
+    Begin(&'a [TransactionMode], &'static str),
     /// `COMMIT`, `END`
     Commit {
         /// `AND CHAIN`

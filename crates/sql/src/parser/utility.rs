@@ -177,12 +177,14 @@ impl<'t, 'a> Parser<'t, 'a> {
     // ---- transactions
 
     fn begin(&mut self) -> Result<Utility<'a>> {
-        if self.next()?.keyword == Some(kw!("start")) {
+        let is_start = self.next()?.keyword == Some(kw!("start"));
+        if is_start {
             self.expect(kw!("transaction"))?;
         } else {
             self.work()?;
         }
-        Ok(Utility::Begin(self.transaction_modes(false)?))
+        let tag = if is_start { "START TRANSACTION" } else { "BEGIN" };
+        Ok(Utility::Begin(self.transaction_modes(false)?, tag))
     }
 
     fn work(&mut self) -> Result<()> {

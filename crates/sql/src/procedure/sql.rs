@@ -353,7 +353,7 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                 self.session.call(self.env, text, call, (&[], &[], &[]), nesting, self.notices).map(drop)
             }
             Utility::Do(block) => self.session.run_block(self.env, block, nesting, self.notices),
-            Utility::Begin(_)
+            Utility::Begin(..)
             | Utility::Commit { .. }
             | Utility::Rollback { .. }
             | Utility::Savepoint(_)

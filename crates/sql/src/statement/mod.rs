@@ -85,7 +85,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Option<Tag>> {
         let words = |words| Ok(Some(Tag::Words(words)));
         match utility {
-            Utility::Begin(modes) => self.begin(modes, out),
+            Utility::Begin(modes, tag) => self.begin(modes, tag, out),
             Utility::Commit { chain } => self.finish(true, *chain, env, out),
             Utility::Rollback { chain } => self.finish(false, *chain, env, out),
             Utility::Savepoint(name) => self.savepoint(env, name.text),

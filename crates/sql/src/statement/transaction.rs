@@ -7,13 +7,18 @@ use base::settings::{Isolation, MessageLevel, SettingId, ValueRef};
 use base::{Error, Result, sqlstate};
 
 impl<A: Allocator + Copy> Session<A> {
-    pub(super) fn begin<O: Output>(&mut self, modes: &[TransactionMode], out: &mut O) -> Result<Option<Tag>> {
+    pub(super) fn begin<O: Output>(
+        &mut self,
+        modes: &[TransactionMode],
+        tag: &'static str,
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
         if !self.transaction.begin_block() {
             let message = "there is already a transaction in progress";
             out.notice(MessageLevel::Warning, &Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
         self.apply_modes(modes)?;
-        Ok(Some(Tag::Words("BEGIN")))
+        Ok(Some(Tag::Words(tag)))
     }
 
     fn apply_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
