@@ -85,7 +85,10 @@ impl Planner<'_> {
             return Ok(self.pairs(join, outer, inner, all));
         }
         let merged = self.cost_of_merge(&mut outer, &mut inner, &keys);
-        let hashed = self.guess().hash_cost(&outer, &inner);
+        let hashed = match self.turned(join, &outer, &inner) {
+            Some(_) => self.guess().hash_cost(&inner, &outer),
+            None => self.guess().hash_cost(&outer, &inner),
+        };
         Ok(match merged < hashed {
             true => self.merge_join(join, outer, inner, keys, condition),
             false => self.hash_join(join, outer, inner, keys, condition),
@@ -116,16 +119,20 @@ impl Planner<'_> {
         Node::MergeJoin { join, outer: Box::new(outer), inner: Box::new(inner), keys, condition }
     }
 
-    /// A hash join; the smaller side is the one that is kept.
-    fn hash_join(&self, join: JoinType, outer: Node, inner: Node, keys: Keys, condition: Vec<Expr>) -> Node {
+    /// The join that a hash join becomes with its sides turned around, if that is better: the smaller one is the one that is kept.
+    fn turned(&self, join: JoinType, outer: &Node, inner: &Node) -> Option<JoinType> {
         let guess = self.guess();
-        let is_larger = guess.rows(&inner) > guess.rows(&outer);
         let turned = match join {
-            JoinType::Inner => Some(JoinType::Inner),
-            JoinType::Left => Some(JoinType::Right),
-            _ => None,
+            JoinType::Inner => JoinType::Inner,
+            JoinType::Left => JoinType::Right,
+            _ => return None,
         };
-        match turned.filter(|_| is_larger && reads_tables(&outer) && reads_tables(&inner)) {
+        let is_better = guess.rows(inner) > guess.rows(outer) && reads_tables(outer) && reads_tables(inner);
+        is_better.then_some(turned)
+    }
+
+    fn hash_join(&self, join: JoinType, outer: Node, inner: Node, keys: Keys, condition: Vec<Expr>) -> Node {
+        match self.turned(join, &outer, &inner) {
             Some(join) => {
                 let keys = keys.into_iter().map(|(outer, inner, kind)| (inner, outer, kind)).collect();
                 Node::HashJoin { join, outer: Box::new(inner), inner: Box::new(outer), keys, condition }
