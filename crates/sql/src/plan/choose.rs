@@ -22,6 +22,7 @@ use crate::bind::walk::{nothing, relations_in};
 use crate::catalog::Catalog;
 use crate::catalog::definition::{Rows, TableDef};
 use crate::parser::ast::{JoinKind, SetOperation};
+use crate::plan::blob::Constant;
 use crate::types::function::Volatility;
 use crate::types::op::{Comparison, Op};
 use crate::types::{Kind, Oid, Type, table};
@@ -220,10 +221,11 @@ impl Planner<'_> {
             lock_rows = Some((recheck, results));
         }
         let (mut ordered, mut in_order_of_windows) = (Vec::new(), false);
+        let mut postponed = Postponed::default();
         let mut node = match body {
             Body::Select(select) => {
                 let child = self.select(select, pending, &mut ordered)?;
-                let targets: Vec<Expr> = targets.into_iter().map(|target| target.expr).collect();
+                let mut targets: Vec<Expr> = targets.into_iter().map(|target| target.expr).collect();
                 if self.bound.relations.len() > 2 {
                     self.origins.insert(output, targets.clone());
                 }
@@ -233,6 +235,13 @@ impl Planner<'_> {
                         (key.descending, key.nulls_first) == (known.descending, known.nulls_first)
                             && targets[usize::from(key.target)] == known.expr
                     });
+                if !order_by.is_empty() {
+                    let is_key = |index| {
+                        order_by.iter().any(|key| key.target == index)
+                            || distinct.as_ref().is_some_and(|distinct| distinct.contains(&index))
+                    };
+                    postponed = postpone(&mut targets, is_key);
+                }
                 Node::Project { child: Box::new(child), relation: output, targets }
             }
             Body::Values(rows) => Node::Values { output, rows },
@@ -305,6 +314,9 @@ impl Planner<'_> {
                 _ => None,
             };
             node = Node::Sort { child: Box::new(node), keys, bound };
+        }
+        if !postponed.results.is_empty() {
+            node = computed_last(node, output, &types, postponed);
         }
         if let Some((recheck, targets)) = lock_rows {
             node = Node::LockRows(Box::new(LockRows { child: node, locks: locking, output, targets, recheck }));
@@ -770,6 +782,60 @@ impl Planner<'_> {
 fn in_order(bound: &Bound, node: &mut Node, keys: &[Key], whole: bool) -> bool {
     let Node::Project { child, targets, .. } = node else { return false };
     plain_keys(keys, targets).is_some_and(|keys| ordered(bound, child, &keys, whole))
+}
+
+/// Results that are computed for the rows of an ordered query as they are given, not for all that are sorted.
+#[derive(Default)]
+struct Postponed {
+    results: Vec<(u16, Expr)>,
+    /// What is volatile and sorted by: a result with the same in it has the value that the row was sorted by, as in PostgreSQL.
+    keys: Vec<(u16, Expr)>,
+}
+
+/// Takes the results out that may be another value each time, or have effects, and that rows are not compared by. A null stands in the place
+/// of each.
+fn postpone(targets: &mut [Expr], is_key: impl Fn(u16) -> bool) -> Postponed {
+    let is_volatile =
+        |part: &Expr| matches!(&part.kind, ExprKind::Call(call) if call.volatility == Volatility::Volatile);
+    let mut postponed = Postponed::default();
+    for (index, target) in targets.iter_mut().enumerate() {
+        let index = index as u16;
+        if !target.any(&mut |part| is_volatile(part)) {
+            continue;
+        }
+        if is_key(index) {
+            postponed.keys.push((index, target.clone()));
+        } else {
+            let null = Expr::constant(Constant::Null, target.ty);
+            postponed.results.push((index, std::mem::replace(target, null)));
+        }
+    }
+    postponed
+}
+
+/// Computes the results that were postponed from a query's rows in their order. Where nothing had to be put above the other results they are
+/// computed with those.
+fn computed_last(mut node: Node, output: RelationId, types: &[Type], postponed: Postponed) -> Node {
+    let Postponed { results, keys } = postponed;
+    if let Node::Project { targets, .. } = &mut node {
+        results.into_iter().for_each(|(index, expr)| targets[usize::from(index)] = expr);
+        return node;
+    }
+    // The others are there already, under the names that they have above.
+    let mut targets: Vec<Expr> =
+        types.iter().enumerate().map(|(index, ty)| Expr::column(output, index as u16, *ty)).collect();
+    for (index, mut expr) in results {
+        know_keys(&mut expr, output, &keys);
+        targets[usize::from(index)] = expr;
+    }
+    Node::Project { child: Box::new(node), relation: output, targets }
+}
+
+fn know_keys(expr: &mut Expr, output: RelationId, keys: &[(u16, Expr)]) {
+    match keys.iter().find(|(_, key)| key == expr) {
+        Some((index, key)) => *expr = Expr::column(output, *index, key.ty),
+        None => expr.children_mut(&mut |child| know_keys(child, output, keys)),
+    }
 }
 
 fn columns_of(names: Vec<String>, relation: RelationId) -> Vec<(String, Column)> {

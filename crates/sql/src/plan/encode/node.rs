@@ -519,6 +519,8 @@ impl Encoder<'_> {
             }
             columns_in(expr, &self.tree.subplans, &mut read);
             match expr.kind {
+                // A node of the same relation below has computed it.
+                ExprKind::Column(source) if source == column => {}
                 // A register that others have been told of already cannot be shared any more.
                 ExprKind::Column(source)
                     if produced.contains(&source.relation) && !self.registers.contains_key(&column) =>
