@@ -405,9 +405,23 @@ impl Definitions {
         is_own.then(|| self.shown_items(&builtin_acl(guard)))
     }
 
+    /// The privileges on a column beside those on its table, those of the beginning included.
+    pub fn column_acl(&self, table: Oid, column: u16) -> &[AclItem] {
+        match self.acl(table).map_or(&[][..], |acl| acl.column(column)) {
+            [] => builtin_column_acl(table, column),
+            items => items,
+        }
+    }
+
+    /// What `pg_init_privs` shows of a column.
+    pub fn initial_column_acl(&self, table: Oid, column: u16) -> Option<Vec<String>> {
+        let items = builtin_column_acl(table, column);
+        (!items.is_empty()).then(|| self.shown_items(items))
+    }
+
     /// What catalogs show of the privileges on a column.
     pub fn shown_column_acl(&self, table: Oid, column: u16) -> Option<Vec<String>> {
-        let items = self.acl(table)?.column(column);
+        let items = self.column_acl(table, column);
         (!items.is_empty()).then(|| self.shown_items(items))
     }
 
@@ -449,18 +463,19 @@ impl Definitions {
         if self.has_privileges_of(role, guard.owner) {
             return asked;
         }
-        let Some(acl) = self.acl(guard.oid) else { return 0 };
         let roles = self.roles_of(role, true);
-        let items = acl.column(column).iter().filter(|item| roles.contains(&item.grantee));
+        let items = self.column_acl(guard.oid, column).iter().filter(|item| roles.contains(&item.grantee));
         items.fold(0, |all, item| all | item.options) & asked
     }
 
     /// Which of some privileges a role has on a column, beside those on the whole table.
     pub fn column_rights(&self, role: Oid, table: Oid, column: u16, asked: Rights) -> Rights {
-        let Some(acl) = self.acl(table) else { return 0 };
+        let items = self.column_acl(table, column);
+        if items.is_empty() {
+            return 0;
+        }
         let roles = self.roles_of(role, true);
-        let items = acl.column(column).iter();
-        let held = items.filter(|item| item.grantee == PUBLIC || roles.contains(&item.grantee));
+        let held = items.iter().filter(|item| item.grantee == PUBLIC || roles.contains(&item.grantee));
         held.fold(0, |all, item| all | item.rights) & asked
     }
 }
@@ -470,10 +485,21 @@ fn is_first_template(guard: Guard) -> bool {
     guard.kind == Securable::Database && matches!(guard.oid, TEMPLATE0 | TEMPLATE1)
 }
 
+/// `pg_subscription`, of whose columns everybody reads those that hold no password: `pg_dump` asks for them, whoever runs it.
+const SUBSCRIPTIONS: Oid = Oid(6100);
+
+/// The privileges on a column on which nobody has granted anything. What is revoked from a column to the last is this again.
+fn builtin_column_acl(table: Oid, column: u16) -> &'static [AclItem] {
+    const READ_BY_ALL: [AclItem; 1] =
+        [AclItem { grantee: PUBLIC, grantor: BOOTSTRAP_ROLE, rights: SELECT, options: 0 }];
+    // All but `subconninfo`, and nothing that is in every table.
+    if table == SUBSCRIPTIONS && column < 14 && column != 10 { &READ_BY_ALL } else { &[] }
+}
+
 /// The privileges of an object on which nobody has granted anything.
 fn builtin_acl(guard: Guard) -> Vec<AclItem> {
     /// What holds the verifiers of passwords, or values of tables.
-    const SECRET: [Oid; 7] = [Oid(1260), Oid(1418), Oid(2613), Oid(2619), Oid(3429), Oid(6100), Oid(12_005)];
+    const SECRET: [Oid; 7] = [Oid(1260), Oid(1418), Oid(2613), Oid(2619), Oid(3429), SUBSCRIPTIONS, Oid(12_005)];
     let mut items = guard.kind.default_acl(guard.owner);
     if is_first_template(guard) {
         // Nobody makes temporary tables there.

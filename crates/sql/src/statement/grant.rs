@@ -304,7 +304,7 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         for (column, rights, is_named) in from_columns {
-            let own = acl.column(column).to_vec();
+            let own = definitions.column_acl(guard.oid, column).to_vec();
             // Who may grant on the whole table may grant on a column.
             let items = all.iter().copied().chain(own.iter().copied()).collect();
             let merged = Ledger { definitions: &definitions, owner: guard.owner, items };

@@ -428,10 +428,19 @@ pub(super) fn initial_privileges(context: &ViewContext<'_>, rows: &mut RowSink) 
             rows.row().oid(guard.oid).oid(class).int(0).char(b'i').maybe_texts(Some(&items)).end();
         }
     };
-    for def in context.catalog.tables()?.iter().filter(|def| def.oid.0 < FIRST_USER_OID) {
+    let tables = context.catalog.tables()?;
+    for def in tables.iter().filter(|def| def.oid.0 < FIRST_USER_OID) {
         one(CLASSES.0, Guard::relation(def));
     }
     definitions.builtin_schemas().for_each(|(oid, _)| one(CLASSES.1, definitions.schema_guard(oid)));
+    for def in tables.iter().filter(|def| def.oid.0 < FIRST_USER_OID) {
+        for column in 0..def.columns.len() as u16 {
+            if let Some(items) = definitions.initial_column_acl(def.oid, column) {
+                let number = i64::from(column) + 1;
+                rows.row().oid(def.oid).oid(CLASSES.0).int(number).char(b'i').maybe_texts(Some(&items)).end();
+            }
+        }
+    }
     Ok(())
 }
 
