@@ -38,6 +38,7 @@ pub mod name;
 pub mod ordered;
 pub mod query;
 mod recursive;
+pub(crate) mod rival;
 pub mod routine;
 mod row;
 mod rows_from;

@@ -4,21 +4,23 @@
 //! each of its parameter's type, those that were left out computed from their defaults.
 //!
 //! Rules
-//! 1. Which function is meant is found out as for the server's own: types that are the same first, then by implicit casts. Of several the
-//!    one with the fewest defaults is taken. Where the server has a function of that name it goes first, unless types are the same only here.
+//! 1. Which function is meant is found out as for the server's own: types that are the same first, then by implicit casts; of several
+//!    that take the same, as [`Rival`] says. Where the server has a function of that name it goes first, unless types are the same only here.
 //! 2. A plan names the functions that it calls, with their versions, and is not shared: another function may fit its text better tomorrow.
 
 use super::Binder;
 use super::expr::Clause;
+use super::rival::Rival;
 use super::scope::Scope;
 use super::tree::{Call, Expr, ExprKind};
 use crate::catalog::routine::RoutineDef;
+use crate::catalog::schema::PG_CATALOG;
 use crate::exec::routine::{name_with_types, split_types};
 use crate::parser::ast;
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
 use crate::types::op::Op;
-use crate::types::resolve::{self, Candidate};
+use crate::types::resolve::{self, Callable, Candidate};
 use crate::types::{Oid, Type, function, table, typmod};
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
@@ -90,40 +92,28 @@ impl Binder<'_> {
             return Ok(None);
         }
         let catalog = self.catalog;
-        let mut named = catalog.routines_named(schema, last.text);
-        named.retain(|routine| routine.is_function());
+        let mut named = catalog.routines_in_path(schema, last.text);
+        named.retain(|(_, routine)| routine.is_function());
         if named.is_empty() {
             return Ok(None);
         }
         let actual: Vec<Oid> = arguments.iter().map(|argument| argument.ty.oid).collect();
-        let mut fitting = Vec::new();
-        let mut candidates = Vec::new();
-        for routine in named {
+        let mut rivals = Vec::new();
+        for (place, routine) in named {
             let Some(meant) = placed(&routine, call) else { continue };
-            candidates.push(Candidate { index: fitting.len(), args: meant.declared(actual.len()) });
-            fitting.push(meant);
+            let (args, spreads) = (meant.declared(actual.len()), routine.variadic && !call.variadic);
+            Rival { meant, args, place, spreads, is_ambiguous: false }.add_to(&mut rivals);
         }
-        // Of two that take the same, the one that takes it as it is goes first.
-        let plain: Vec<Vec<Oid>> =
-            candidates.iter().filter(|one| !fitting[one.index].gathers).map(|one| one.args.clone()).collect();
-        candidates.retain(|one| !fitting[one.index].gathers || !plain.contains(&one.args));
         let is_own = schema.is_none()
             && (!function::by_name(last.text).is_empty() || !crate::types::aggregate::by_name(last.text).is_empty());
-        if is_own
-            && !candidates.iter().any(|candidate| candidate.args == actual)
-            && resolve::resolve_function(last.text, &actual).is_ok()
-        {
+        if is_own && self.own_goes_first(last.text, &actual, &rivals) {
             return Ok(None);
         }
-        let mut chosen = resolve::resolve_candidates(candidates, &actual);
-        if chosen.len() > 1 {
-            let defaults =
-                |candidate: &Candidate| fitting[candidate.index].places.iter().filter(|place| place.is_none()).count();
-            let least = chosen.iter().map(defaults).min();
-            chosen.retain(|candidate| Some(defaults(candidate)) == least);
-        }
+        let candidates = rivals.iter().enumerate();
+        let candidates = candidates.map(|(index, rival)| Candidate { index, args: rival.args.clone() }).collect();
+        let chosen = resolve::resolve_candidates(candidates, &actual);
         let code = match chosen.as_slice() {
-            [only] => return Ok(Some(fitting.swap_remove(only.index))),
+            [only] if !rivals[only.index].is_ambiguous => return Ok(Some(rivals.swap_remove(only.index).meant)),
             [] if is_own => return Ok(None),
             [] => sqlstate::UNDEFINED_FUNCTION,
             _ => sqlstate::AMBIGUOUS_FUNCTION,
@@ -148,6 +138,24 @@ impl Binder<'_> {
         };
         let error = catalog.no_function(schema, last.text, actual.len(), error);
         Err(error.at(self.position(at)))
+    }
+
+    /// Does a call of one of the server's own functions mean it, in spite of those of users? It does unless types are the same only
+    /// there, or as well and in a schema that the path names before the catalog.
+    fn own_goes_first(&self, name: &str, actual: &[Oid], rivals: &[Rival<Meant>]) -> bool {
+        let own = match resolve::resolve_function(name, actual) {
+            Ok(Callable::Function(found)) => found.row.args,
+            Ok(Callable::Aggregate(found)) => found.row.args,
+            Ok(_) => return !rivals.iter().any(|rival| rival.args == actual),
+            Err(_) => return false,
+        };
+        let catalog = self.catalog.path.searched.iter().position(|schema| *schema == PG_CATALOG);
+        let before = |rival: &Rival<Meant>| Some(rival.place) < catalog;
+        match rivals.iter().find(|rival| rival.args == own) {
+            Some(rival) if before(rival) => false,
+            Some(_) if own == actual => true,
+            _ => !rivals.iter().any(|rival| rival.args == actual),
+        }
     }
 
     /// A call of a function of a user, and whether it gives a set.

@@ -345,19 +345,28 @@ impl Catalog<'_> {
         builtin.or_else(|| internal().map(|row| row.oid)).ok_or_else(missing)
     }
 
-    /// The functions and procedures of a name, with a schema or without: those of the path's first schemas first.
-    pub fn routines_named(&self, schema: Option<&str>, name: &str) -> Vec<Arc<RoutineDef>> {
+    /// The functions and procedures of a name, with a schema or without: those of the path's first schemas first, and each with the place
+    /// of its schema in the path.
+    pub fn routines_in_path(&self, schema: Option<&str>, name: &str) -> Vec<(usize, Arc<RoutineDef>)> {
         let schemas: Vec<Oid> = match schema {
             Some(schema) => self.schema(schema).into_iter().collect(),
-            None => self.path.searched.iter().copied().filter(|schema| !super::schema::is_temporary(*schema)).collect(),
+            None => self.path.searched.clone(),
         };
+        let mut found = Vec::new();
+        for (place, schema) in schemas.into_iter().enumerate().filter(|known| !super::schema::is_temporary(known.1)) {
+            let routines = self.definitions.routines();
+            let known = routines.filter(|routine| routine.schema == schema && routine.name == name);
+            found.extend(known.map(|routine| (place, routine.clone())));
+        }
+        found
+    }
+
+    /// Those that are found by their names and types: one hides others of the same types in schemas behind its own.
+    pub fn routines_named(&self, schema: Option<&str>, name: &str) -> Vec<Arc<RoutineDef>> {
         let mut found: Vec<Arc<RoutineDef>> = Vec::new();
-        for schema in schemas {
-            for routine in self.definitions.routines() {
-                let hidden = |known: &Arc<RoutineDef>| known.inputs() == routine.inputs();
-                if routine.schema == schema && routine.name == name && !found.iter().any(hidden) {
-                    found.push(routine.clone());
-                }
+        for (_, routine) in self.routines_in_path(schema, name) {
+            if !found.iter().any(|known| known.inputs() == routine.inputs()) {
+                found.push(routine);
             }
         }
         found

@@ -14,6 +14,7 @@
 //! 2. What was prepared stands while no definition has changed since; then it is found out anew, and `0A000` if its result would be
 //!    another one.
 
+use crate::bind::rival::Rival;
 use crate::bind::variable::Variable;
 use crate::bind::{self, Setting};
 use crate::catalog::lazy::LazyCatalog;
@@ -297,7 +298,7 @@ impl<A: Allocator + Copy> Session<A> {
             catalog.check_usage(oid)?;
         }
         let (functions, named): (Vec<_>, Vec<_>) =
-            catalog.routines_named(schema, name).into_iter().partition(|routine| routine.is_function());
+            catalog.routines_in_path(schema, name).into_iter().partition(|(_, routine)| routine.is_function());
         let values: Vec<ast::Expr<'_>> = call.arguments.iter().map(|argument| argument.value).collect();
         let actual = on_engine_stack(|| {
             let (arena, bump) = (Arena::new(), Bump::new());
@@ -313,17 +314,28 @@ impl<A: Allocator + Copy> Session<A> {
             };
             bind::types_of(&values, &setting, &arena, &bump)
         })?;
-        let mut best: Vec<(usize, Arc<RoutineDef>, Vec<Option<usize>>)> = Vec::new();
-        for routine in named {
+        let mut rivals = Vec::new();
+        for (place, routine) in named {
             let Some(places) = placed(&routine, call.arguments) else { continue };
+            let mut args = vec![Oid::NONE; actual.len()];
+            for (parameter, place) in routine.parameters.iter().zip(&places) {
+                if let Some(index) = place {
+                    args[*index] = parameter.ty.oid;
+                }
+            }
+            Rival { meant: (routine, places), args, place, spreads: false, is_ambiguous: false }.add_to(&mut rivals);
+        }
+        let mut best = Vec::new();
+        for rival in rivals {
+            let (routine, places) = &rival.meant;
             let mut exact = 0;
-            let fits = routine.parameters.iter().zip(&places).all(|(parameter, place)| {
+            let fits = routine.parameters.iter().zip(places).all(|(parameter, place)| {
                 let Some(index) = place else { return true };
                 exact += usize::from(actual[*index] == parameter.ty.oid);
                 parameter.mode == b'o' || can_coerce(actual[*index], parameter.ty.oid, Context::Implicit)
             });
             if fits {
-                best.push((exact, routine, places));
+                best.push((exact, rival));
             }
         }
         let most = best.iter().map(|one| one.0).max();
@@ -334,8 +346,8 @@ impl<A: Allocator + Copy> Session<A> {
             format!("{}({})", path.join("."), types.join(", "))
         };
         match (best.pop(), best.is_empty()) {
-            (Some((_, routine, places)), true) => Ok((routine, places)),
-            (Some(_), false) => {
+            (Some((_, Rival { meant, is_ambiguous: false, .. })), true) => Ok(meant),
+            (Some(_), _) => {
                 let message = format!("procedure {} is not unique", shown());
                 Err(Error::statement(sqlstate::AMBIGUOUS_FUNCTION, message)
                     .hint("Could not choose a best candidate procedure. You might need to add explicit type casts."))
