@@ -13,7 +13,8 @@ use crate::plan::blob::Constant;
 use crate::session::current::Stamp;
 use crate::session::{Environment, Session};
 use crate::types::cast::{self, Context, Method};
-use crate::types::{Arena, Datum, EvalCtx, Oid, Type, io, table};
+use crate::types::op::Op;
+use crate::types::{Arena, Datum, EvalCtx, Kind, Oid, Type, io, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 use std::sync::Arc;
@@ -230,6 +231,17 @@ impl<A: Allocator + Copy> Session<A> {
             return Ok(value);
         }
         let method = cast::find(from.oid, to.oid, Context::Assignment).unwrap_or(Method::Text);
+        // Names of objects are the catalog's, in both directions.
+        if matches!(method, Method::Text | Method::Op(Op::TextToRegclass)) {
+            if table::kind(to.oid) == Kind::Reg {
+                let text = self.printed(env, &value, from)?;
+                return Ok(Constant::Int(self.catalog(env)?.read_reg(to.oid, &text)?.0.into()));
+            }
+            if table::kind(from.oid) == Kind::Reg {
+                let text = self.printed(env, &value, from)?;
+                return self.converted(env, Constant::Bytes(text.into_bytes()), Type::plain(Oid::TEXT), to);
+            }
+        }
         let styles = self.styles(env)?;
         let arena = Arena::new();
         let now = kernel::clock::wall_us();
@@ -246,6 +258,9 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// A value as a client would see it.
     pub(crate) fn printed(&self, env: &Environment<'_>, value: &Constant, ty: Type) -> Result<String> {
+        if let (Kind::Reg, Constant::Int(number)) = (table::kind(ty.oid), value) {
+            return Ok(self.catalog(env)?.show_reg(ty.oid, Oid(*number as u32)));
+        }
         let styles = self.styles(env)?;
         let arena = Arena::new();
         let style = styles.style(self.transaction.started_at());
