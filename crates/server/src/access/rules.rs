@@ -194,11 +194,13 @@ impl Rule {
     }
 
     fn fits_database(&self, caller: &Caller<'_>) -> bool {
-        self.databases.iter().any(|word| {
-            word.is("all")
-                || word.is("sameuser") && caller.user == caller.database
-                || (word.is("samerole") || word.is("samegroup")) && (caller.is_member)(caller.database)
-                || !word.is("replication") && word.text == caller.database
+        // A word that stands for something is no name: a database that is called so is meant in quotes.
+        self.databases.iter().any(|word| match word.text.as_str() {
+            "all" if !word.quoted => true,
+            "sameuser" if !word.quoted => caller.user == caller.database,
+            "samerole" | "samegroup" if !word.quoted => (caller.is_member)(caller.database),
+            "replication" if !word.quoted => false,
+            name => name == caller.database,
         })
     }
 
@@ -477,6 +479,28 @@ mod tests {
             );
         }
         assert_eq!(read(text).last().map(|line| line.number), Some(8));
+    }
+
+    #[test]
+    fn keywords_are_no_names() {
+        for (databases, database, fits) in [
+            ("sameuser", "sameuser", false),
+            ("samerole", "samerole", false),
+            ("samegroup", "samegroup", false),
+            ("replication", "replication", false),
+            ("all", "all", true),
+            ("sameuser", "ann", true),
+            ("samerole", "staff", true),
+            ("samegroup", "staff", true),
+            ("\"sameuser\"", "sameuser", true),
+            ("\"sameuser\"", "ann", false),
+            ("\"replication\"", "replication", true),
+            ("samerole,\"samerole\"", "samerole", true),
+        ] {
+            let text = format!("local {databases} all trust");
+            let found = method(&text, None, false, "ann", database);
+            assert_eq!(found, fits.then_some(Method::Trust), "{databases} {database}");
+        }
     }
 
     #[test]
