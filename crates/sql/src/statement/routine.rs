@@ -72,6 +72,11 @@ fn gives(routine: &RoutineDef) -> Gives {
     }
 }
 
+/// Has its body a variable of the type of its result, `$0`? Only if nothing else says what that type is in a call.
+fn has_result_variable(routine: &RoutineDef) -> bool {
+    resolve::is_polymorphic(routine.result) && routine.output_parameters().next().is_none()
+}
+
 impl<A: Allocator + Copy> Session<A> {
     /// `CREATE FUNCTION`, `CREATE PROCEDURE`
     pub(super) fn create_routine(&mut self, env: &Environment<'_>, create: &CreateRoutine<'_>) -> Result<Option<Tag>> {
@@ -284,7 +289,8 @@ impl<A: Allocator + Copy> Session<A> {
         if routine.is_polymorphic() {
             // Only calls tell the types: as in PostgreSQL, any one will do for what is looked at here.
             let types: Vec<Oid> = routine.types().into_iter().map(some_type).collect();
-            let readied = self.read_body(env, &routine.with_types(&types), None)?;
+            let names_result = has_result_variable(routine);
+            let readied = self.read_body(env, &routine.with_types(&types), names_result, None)?;
             return match readied.body.is_sql {
                 true => check_syntax(&readied),
                 false => Ok(()),
@@ -477,7 +483,11 @@ impl<A: Allocator + Copy> Session<A> {
         if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }
-        let readied = self.read_body(env, routine, settled)?;
+        let names_result = match key.2.is_empty() {
+            true => false,
+            false => self.catalog(env)?.routine(routine.oid).is_some_and(|known| has_result_variable(&known)),
+        };
+        let readied = self.read_body(env, routine, names_result, settled)?;
         if !key.2.is_empty() && readied.body.is_sql {
             // Nobody knew the types when the function was made.
             self.check_result(env, routine, &readied)?;
@@ -489,7 +499,13 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Reads the body of a routine, which is for these definitions.
-    fn read_body(&mut self, env: &Environment<'_>, routine: &RoutineDef, version: Option<u64>) -> Result<Arc<Readied>> {
+    fn read_body(
+        &mut self,
+        env: &Environment<'_>,
+        routine: &RoutineDef,
+        names_result: bool,
+        version: Option<u64>,
+    ) -> Result<Arc<Readied>> {
         let variable = |(index, parameter): (usize, &ParameterDef)| {
             let name = match parameter.name.is_empty() {
                 true => format!("${}", index + 1),
@@ -498,6 +514,9 @@ impl<A: Allocator + Copy> Session<A> {
             Declared::plain(&routine.name, &name, TypeText::Named(typmod::format_type(parameter.ty)))
         };
         let arguments = routine.parameters.iter().enumerate().map(variable);
+        let result = names_result.then(|| {
+            Declared::plain(&routine.name, "$0", TypeText::Named(typmod::format_type(Type::plain(routine.result))))
+        });
         let arguments = match routine.language.as_str() {
             // In SQL the arguments are what goes in.
             SQL => arguments
@@ -506,7 +525,7 @@ impl<A: Allocator + Copy> Session<A> {
                 .map(|(variable, _)| variable)
                 .collect(),
             _ if routine.result == Oid::TRIGGER => crate::session::firing::variables(&routine.name),
-            _ => arguments.collect(),
+            _ => arguments.chain(result).collect(),
         };
         let known = (routine.name.as_str(), gives(routine), routine.language == SQL);
         self.ready(env, &routine.body, known, arguments, version)

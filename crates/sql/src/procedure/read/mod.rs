@@ -88,7 +88,10 @@ impl<'t> Reader<'t> {
             reader.variables.push(variable);
             let number = reader.variables.len() as u32 - 1;
             reader.visible.push(number);
-            reader.arguments.push(number);
+            // `$0` is the result, no argument.
+            if reader.variables[number as usize].name != "$0" {
+                reader.arguments.push(number);
+            }
         }
         Ok(reader)
     }
@@ -221,12 +224,19 @@ impl Reader<'_> {
         labelled.next().map(|(number, _)| (number, 2))
     }
 
+    /// The variable that `$1` means, or `$0`.
+    fn numbered(&self, name: &str) -> Option<u32> {
+        match name.strip_prefix('$')?.parse::<usize>().ok()? {
+            0 => self.find_name(&["$0".to_owned()]).map(|found| found.0),
+            place => self.arguments.get(place - 1).copied(),
+        }
+    }
+
     /// A variable or a field of one, if that is what stands here.
     fn target(&mut self) -> Result<Option<Target>> {
         let token = self.peek();
         if token.kind == TokenKind::Parameter {
-            let place = token.text(self.text)[1..].parse::<usize>().unwrap_or(0);
-            let known = place.checked_sub(1).and_then(|place| self.arguments.get(place)).copied();
+            let known = self.numbered(token.text(self.text));
             self.at += usize::from(known.is_some());
             return Ok(known.map(|variable| Target { variable, field: None }));
         }
@@ -631,7 +641,10 @@ impl Reader<'_> {
             return match word.as_str() {
                 "type" => match self.find(&names) {
                     Some((number, taken)) if taken == names.len() => Ok(TypeText::Like(number)),
-                    _ => Ok(TypeText::Column(names)),
+                    _ => match self.numbered(&names[0]) {
+                        Some(number) if names.len() == 1 => Ok(TypeText::Like(number)),
+                        _ => Ok(TypeText::Column(names)),
+                    },
                 },
                 "rowtype" => Ok(TypeText::Row(names)),
                 _ => Err(self.unexpected()),
