@@ -323,6 +323,7 @@ pub fn parse(text: &str, element: Type, arena: &Arena, style: &Style<'_>) -> Res
         }
         dimensions = explicit;
     }
+    dimensions.iter().try_for_each(|dimension| part::check_bound(dimension.lower, dimension.length.into()))?;
     let mut elements = Vec::with_capacity(literal.items.len());
     for item in &literal.items {
         elements.push(match item {
@@ -572,6 +573,7 @@ pub fn receive(bytes: &[u8], element: Type, arena: &Arena, style: &Style<'_>) ->
     if count > reader.rest().len() / 4 {
         return Err(short());
     }
+    dimensions.iter().try_for_each(|dimension| part::check_bound(dimension.lower, dimension.length.into()))?;
     let mut elements = Vec::with_capacity(count);
     for _ in 0..count {
         let length = reader.i32_be().ok_or_else(short)?;

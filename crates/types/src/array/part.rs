@@ -36,8 +36,8 @@ fn too_large() -> Error {
     Error::statement(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
 }
 
-/// Refuses a dimension whose last index is no integer.
-fn check_bound(lower: i32, length: i64) -> Result<()> {
+/// Refuses a dimension whose last index, or the one behind it, is no integer.
+pub(crate) fn check_bound(lower: i32, length: i64) -> Result<()> {
     match i32::try_from(i64::from(lower) + length) {
         Ok(_) => Ok(()),
         Err(_) => {

@@ -184,7 +184,11 @@ fn append<'a>(list: Datum<'a>, element: Datum<'a>, ctx: &EvalCtx<'a>, front: boo
         elements.push(element);
     }
     let lower = array.dimensions().first().map_or(1, |dimension| dimension.lower);
+    if front && lower == i32::MIN {
+        return Err(Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"));
+    }
     let dimension = Dimension { length: elements.len() as u32, lower };
+    part::check_bound(lower, dimension.length.into())?;
     Ok(Datum::Bytes(ctx.arena.copy(&encode(array.element(), &[dimension], &elements)?)?))
 }
 
@@ -223,6 +227,7 @@ fn concatenate<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
         }
         [&[Dimension { length: outer[0].length + 1, lower: outer[0].lower }], inner].concat()
     };
+    dimensions.iter().try_for_each(|dimension| part::check_bound(dimension.lower, dimension.length.into()))?;
     let elements = [first.elements()?, second.elements()?].concat();
     Ok(Datum::Bytes(ctx.arena.copy(&encode(first.element(), &dimensions, &elements)?)?))
 }
