@@ -127,11 +127,22 @@ impl<'a> Array<'a> {
             }
             place = place * dimension.length as usize + within as usize;
         }
-        self.iter().nth(place).unwrap_or(Ok(Datum::Null))
+        let mut elements = self.iter();
+        if let (None, Some(width)) = (self.nulls, stored::width(self.kind)) {
+            // All that stand before it are as long as it is.
+            (elements.at, elements.next) = (place * width, place);
+            return elements.next().unwrap_or(Ok(Datum::Null));
+        }
+        elements.nth(place).unwrap_or(Ok(Datum::Null))
     }
 
     /// Checks every element, and that nothing follows the last.
     pub fn check(&self) -> Result<()> {
+        // Whatever bytes there are are numbers.
+        let is_number = matches!(self.kind, Kind::Int2 | Kind::Int4 | Kind::Int8 | Kind::Float4 | Kind::Float8);
+        if let (true, None, Some(width)) = (is_number, self.nulls, stored::width(self.kind)) {
+            return if self.values.len() == self.count * width { Ok(()) } else { Err(damaged()) };
+        }
         let mut elements = self.iter();
         for element in &mut elements {
             let element = element?;
@@ -191,13 +202,8 @@ pub fn encode(element: Oid, dimensions: &[Dimension], elements: &[Datum<'_>]) ->
         return Err(Error::statement(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
     }
     let has_nulls = elements.iter().any(|element| element.is_null());
-    let mut out = Vec::with_capacity(16 + elements.len() * 8);
-    out.extend_from_slice(&[dimensions.len() as u8, u8::from(has_nulls)]);
-    out.extend_from_slice(&element.0.to_le_bytes());
-    for dimension in dimensions {
-        out.extend_from_slice(&dimension.length.to_le_bytes());
-        out.extend_from_slice(&dimension.lower.to_le_bytes());
-    }
+    let mut out = encode_header(element, dimensions, has_nulls);
+    out.reserve(elements.len() * 8);
     if has_nulls {
         let start = out.len();
         out.resize(start + elements.len().div_ceil(8), 0);
@@ -209,6 +215,18 @@ pub fn encode(element: Oid, dimensions: &[Dimension], elements: &[Datum<'_>]) ->
         stored::put(kind, *element, &mut out)?;
     }
     Ok(out)
+}
+
+/// What stands before the elements, and before which of them are null.
+fn encode_header(element: Oid, dimensions: &[Dimension], has_nulls: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(6 + dimensions.len() * 8);
+    out.extend_from_slice(&[dimensions.len() as u8, u8::from(has_nulls)]);
+    out.extend_from_slice(&element.0.to_le_bytes());
+    for dimension in dimensions {
+        out.extend_from_slice(&dimension.length.to_le_bytes());
+        out.extend_from_slice(&dimension.lower.to_le_bytes());
+    }
+    out
 }
 
 /// Makes the stored form of an array of one dimension that counts from one.

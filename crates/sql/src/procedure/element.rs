@@ -46,10 +46,10 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                 format!("number of array dimensions ({}) exceeds the maximum allowed ({DIMENSIONS_MAX})", bounds.len());
             return Err(Error::statement(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
         }
-        let (own, array) = match (&self.frame.slots[target.variable as usize], &target.field) {
-            (Slot::Scalar(own, value), None) => (*own, value.clone()),
+        let own = match (&self.frame.slots[target.variable as usize], &target.field) {
+            (Slot::Scalar(own, _), None) => *own,
             (Slot::Record(Some(fields), ..), Some(name)) => match fields.iter().find(|field| field.name == *name) {
-                Some(field) => (field.ty, field.value.clone()),
+                Some(field) => field.ty,
                 None => {
                     let record = &self.readied.body.variables[target.variable as usize].name;
                     let message = format!("record \"{record}\" has no field \"{name}\"");
@@ -65,6 +65,14 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         };
         let wanted = Type { oid: if is_slice { own.oid } else { element }, typmod: own.typmod };
         let value = self.session.converted(self.env, value, ty, wanted)?;
+        let indexes: Vec<i32> = bounds.iter().filter_map(|bounds| bounds.upper).collect();
+        // A loop that fills an array would take a time that grows with the square of its size.
+        if let (false, Some(Constant::Bytes(bytes))) = (is_slice, self.held(target))
+            && part::put_in_place(bytes, &indexes, value.datum())?
+        {
+            return Ok(());
+        }
+        let array = self.held(target).map_or(Constant::Null, |held| held.clone());
         let array = match array {
             Constant::Bytes(bytes) => bytes,
             _ => encode(element, &[], &[])?,
@@ -72,12 +80,20 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         let changed = match (is_slice, value) {
             (true, Constant::Bytes(source)) => part::with_slice(&array, element, &bounds, Some(&source))?,
             (true, _) => part::with_slice(&array, element, &bounds, None)?,
-            (false, value) => {
-                let indexes: Vec<i32> = bounds.iter().filter_map(|bounds| bounds.upper).collect();
-                part::with_element(&array, element, &indexes, value.datum())?
-            }
+            (false, value) => part::with_element(&array, element, &indexes, value.datum())?,
         };
         self.assign(target, Type::plain(own.oid), Constant::Bytes(changed))
+    }
+
+    /// What the target holds.
+    fn held(&mut self, target: &Target) -> Option<&mut Constant> {
+        match (&mut self.frame.slots[target.variable as usize], &target.field) {
+            (Slot::Scalar(_, value), None) => Some(value),
+            (Slot::Record(Some(fields), ..), Some(name)) => {
+                fields.iter_mut().find(|field| field.name == *name).map(|field| &mut field.value)
+            }
+            _ => None,
+        }
     }
 
     /// Whether what is assigned to has a type of arrays.

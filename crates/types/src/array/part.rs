@@ -9,7 +9,8 @@
 //! 1. A part that lies outside is no error where it is read: an element is null, a slice is empty.
 //! 2. What is assigned to a slice may have more elements than the slice, which are not used; not fewer.
 
-use super::{Array, DIMENSIONS_MAX, Dimension, encode, too_many_dimensions};
+use super::{Array, DIMENSIONS_MAX, Dimension, ELEMENTS_MAX, encode, encode_header, too_many_dimensions};
+use crate::stored;
 use crate::{Datum, Oid};
 use base::{Error, Result, sqlstate};
 
@@ -165,6 +166,86 @@ pub fn with_element(bytes: &[u8], element: Oid, subscripts: &[i32], value: Datum
     encode(element, &dimensions, &items)
 }
 
+/// Sets how many elements a stored array of one dimension has.
+fn set_length(bytes: &mut [u8], length: u32) {
+    bytes[6..10].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Puts an element into a stored array where it is: over one of the same size, or behind the last. False, and nothing is changed, where
+/// that cannot be done: [`with_element`] does it all, in a time that grows with the array.
+pub fn put_in_place(bytes: &mut Vec<u8>, subscripts: &[i32], value: Datum<'_>) -> Result<bool> {
+    let array = Array::decode(bytes)?;
+    if value.is_null() || array.nulls.is_some() || array.is_empty() || array.dimensions().len() != subscripts.len() {
+        return Ok(false);
+    }
+    let mut place = 0_usize;
+    for (dimension, subscript) in array.dimensions().iter().zip(subscripts) {
+        let at = i64::from(*subscript) - i64::from(dimension.lower);
+        if at < 0 || at >= i64::from(dimension.length) + i64::from(subscripts.len() == 1) {
+            return Ok(false);
+        }
+        place = place * dimension.length as usize + at as usize;
+    }
+    let (kind, count, lower) = (array.kind, array.count, array.dimensions[0].lower);
+    let before = bytes.len() - array.values.len();
+    if place == count {
+        let length = count as i64 + 1;
+        if length > GROWN_MAX {
+            return Err(too_large());
+        }
+        check_bound(lower, length)?;
+        let size = bytes.len();
+        if let Err(error) = stored::put(kind, value, bytes) {
+            bytes.truncate(size);
+            return Err(error);
+        }
+        set_length(bytes, length as u32);
+        return Ok(true);
+    }
+    let Some(width) = stored::width(kind) else { return Ok(false) };
+    let mut element = Vec::with_capacity(width);
+    stored::put(kind, value, &mut element)?;
+    let from = before + place * width;
+    match bytes.get_mut(from..from + width) {
+        Some(old) if element.len() == width => old.copy_from_slice(&element),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// A stored array of one dimension with one more element at an end. None where elements have to be looked at for that.
+pub fn extended(bytes: &[u8], value: Datum<'_>, front: bool) -> Result<Option<Vec<u8>>> {
+    let array = Array::decode(bytes)?;
+    let length = array.len() + 1;
+    if value.is_null() || array.nulls.is_some() || array.dimensions().len() != 1 || length > ELEMENTS_MAX {
+        return Ok(None);
+    }
+    let mut made = Vec::with_capacity(bytes.len() + 24);
+    made.extend_from_slice(&bytes[..bytes.len() - array.values.len()]);
+    if front {
+        stored::put(array.kind, value, &mut made)?;
+    }
+    made.extend_from_slice(array.values);
+    if !front {
+        stored::put(array.kind, value, &mut made)?;
+    }
+    set_length(&mut made, length as u32);
+    Ok(Some(made))
+}
+
+/// The elements of two arrays behind one another, in an array of these dimensions.
+pub fn joined(first: &Array<'_>, second: &Array<'_>, dimensions: &[Dimension]) -> Result<Vec<u8>> {
+    let is_plain = first.nulls.is_none() && second.nulls.is_none() && first.element == second.element;
+    if !is_plain || first.count + second.count > ELEMENTS_MAX {
+        return encode(first.element, dimensions, &[first.elements()?, second.elements()?].concat());
+    }
+    let mut made = encode_header(first.element, dimensions, false);
+    made.reserve(first.values.len() + second.values.len());
+    made.extend_from_slice(first.values);
+    made.extend_from_slice(second.values);
+    Ok(made)
+}
+
 /// An array in which a slice is what another array has; nothing is changed if that is none.
 pub fn with_slice(bytes: &[u8], element: Oid, bounds: &[Bounds], source: Option<&[u8]>) -> Result<Vec<u8>> {
     let Some(source) = source else { return Ok(bytes.to_vec()) };
@@ -293,6 +374,40 @@ mod tests {
     }
 
     const ALL: Bounds = Bounds { lower: None, upper: None };
+
+    #[test]
+    fn what_is_put_in_place_is_what_is_made_anew() {
+        for text in ["{}", "{1,2,3}", "{1,NULL,3}", "[5:6]={1,2}", "{{1,2},{3,4}}", "[2147483645:2147483646]={1,2}"] {
+            let before = read(text);
+            for subscripts in [&[0][..], &[1], &[3], &[4], &[6], &[7], &[1, 1], &[2, 1], &[2, 3], &[i32::MAX]] {
+                for value in [Datum::Int(9), Datum::Null] {
+                    let mut bytes = before.clone();
+                    match (
+                        put_in_place(&mut bytes, subscripts, value),
+                        with_element(&before, Oid::INT4, subscripts, value),
+                    ) {
+                        (Ok(false), _) | (Err(_), Err(_)) => assert_eq!(bytes, before, "{text} {subscripts:?}"),
+                        (Ok(true), Ok(made)) => assert_eq!(shown(&bytes), shown(&made), "{text} {subscripts:?}"),
+                        other => panic!("{text} {subscripts:?} {other:?}"),
+                    }
+                }
+            }
+        }
+        let mut bytes = read("{1,2}");
+        assert!(
+            put_in_place(&mut bytes, &[3], Datum::Int(3)).unwrap()
+                && put_in_place(&mut bytes, &[1], Datum::Int(7)).unwrap()
+        );
+        assert_eq!(shown(&bytes), "{7,2,3}");
+        assert_eq!(
+            extended(&bytes, Datum::Int(4), true).unwrap().map(|made| shown(&made)).as_deref(),
+            Some("{4,7,2,3}")
+        );
+        assert_eq!(
+            extended(&bytes, Datum::Int(4), false).unwrap().map(|made| shown(&made)).as_deref(),
+            Some("{7,2,3,4}")
+        );
+    }
 
     #[test]
     fn slices_count_from_one() {

@@ -177,18 +177,17 @@ fn append<'a>(list: Datum<'a>, element: Datum<'a>, ctx: &EvalCtx<'a>, front: boo
     if array.dimensions().len() > 1 {
         return Err(Error::statement(sqlstate::DATA_EXCEPTION, "argument must be empty or one-dimensional array"));
     }
-    let mut elements = array.elements()?;
-    if front {
-        elements.insert(0, element);
-    } else {
-        elements.push(element);
-    }
     let lower = array.dimensions().first().map_or(1, |dimension| dimension.lower);
     if front && lower == i32::MIN {
         return Err(Error::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"));
     }
-    let dimension = Dimension { length: elements.len() as u32, lower };
+    let dimension = Dimension { length: array.len() as u32 + 1, lower };
     part::check_bound(lower, dimension.length.into())?;
+    if let Some(made) = part::extended(list.bytes(), element, front)? {
+        return Ok(Datum::Bytes(ctx.arena.copy(&made)?));
+    }
+    let mut elements = array.elements()?;
+    elements.insert(if front { 0 } else { elements.len() }, element);
     Ok(Datum::Bytes(ctx.arena.copy(&encode(array.element(), &[dimension], &elements)?)?))
 }
 
@@ -228,8 +227,7 @@ fn concatenate<'a>(args: &[Datum<'a>], ctx: &EvalCtx<'a>) -> Result<Datum<'a>> {
         [&[Dimension { length: outer[0].length + 1, lower: outer[0].lower }], inner].concat()
     };
     dimensions.iter().try_for_each(|dimension| part::check_bound(dimension.lower, dimension.length.into()))?;
-    let elements = [first.elements()?, second.elements()?].concat();
-    Ok(Datum::Bytes(ctx.arena.copy(&encode(first.element(), &dimensions, &elements)?)?))
+    Ok(Datum::Bytes(ctx.arena.copy(&part::joined(&first, &second, &dimensions)?)?))
 }
 
 /// Is every element of `part` in `whole`? A null is in nothing.
