@@ -29,22 +29,6 @@ const OF: char = '\0';
 /// The place of a row among those that a function gives.
 pub(super) const PLACE: &str = "?place?";
 
-/// The items that are nothing but calls of functions that give sets of single values, with the functions' names, if there are several and
-/// nothing is grouped.
-fn sets_of<'a>(select: &ast::Select<'a>) -> Vec<(usize, &'a str)> {
-    if !select.group_by.is_empty() || select.having.is_some() {
-        return Vec::new();
-    }
-    let gives_set = |row: &function::Function| row.returns_set && function::columns(row.op).len() < 2;
-    let of_item = |(at, item): (usize, &SelectItem<'a>)| {
-        let SelectItem::Expr(ast::Expr { kind: Ast::Call(call), .. }, ..) = item else { return None };
-        let name = call.path.last()?.text;
-        function::by_name(name).iter().any(gives_set).then_some((at, name))
-    };
-    let found: Vec<_> = select.items.iter().enumerate().filter_map(of_item).collect();
-    if found.len() > 1 { found } else { Vec::new() }
-}
-
 /// The columns of what a call gives, if that are rows of several columns.
 fn columns_of(call: &ast::Call<'_>) -> &'static [(&'static str, Oid)] {
     let rows = call.path.last().map_or(&[][..], |name| function::by_name(name.text));
@@ -101,6 +85,39 @@ pub(super) fn is_no_argument(argument: &Expr) -> bool {
 }
 
 impl Binder<'_> {
+    /// The items that are nothing but calls of functions that give sets of single values, with the functions' names; none if anything is
+    /// grouped.
+    pub(super) fn set_items<'a>(&self, select: &ast::Select<'a>) -> Vec<(usize, &'a str)> {
+        if !select.group_by.is_empty() || select.having.is_some() {
+            return Vec::new();
+        }
+        let of_item = |(at, item): (usize, &SelectItem<'a>)| {
+            let SelectItem::Expr(ast::Expr { kind: Ast::Call(call), .. }, ..) = item else { return None };
+            self.gives_values(call, !select.from.is_empty()).then(|| (at, call.path[call.path.len() - 1].text))
+        };
+        select.items.iter().enumerate().filter_map(of_item).collect()
+    }
+
+    /// Does a call give a set of single values? A row of several columns would be a value, which there is not.
+    fn gives_values(&self, call: &ast::Call<'_>, has_from: bool) -> bool {
+        let [before @ .., last] = call.path else { return false };
+        let own = function::by_name(last.text);
+        if !own.is_empty() {
+            return own.iter().any(|row| row.returns_set && function::columns(row.op).len() < 2);
+        }
+        let named = self.catalog.routines_in_path(before.last().map(|name| name.text), last.text);
+        // Beside a table one that is volatile would be called for each of its rows: in FROM it is so only if it has to be.
+        let is_beside = call.arguments.iter().any(|argument| matches!(argument.value.kind, Ast::Column(_)));
+        !named.is_empty()
+            && named.iter().all(|(_, routine)| {
+                let columns = routine.output_parameters().count();
+                routine.set
+                    && routine.rows_of.is_none()
+                    && (columns == 1 || columns == 0 && routine.result != Oid::RECORD)
+                    && (!has_from || is_beside || routine.volatility != b'v')
+            })
+    }
+
     /// A select list with such calls; none if it has none. `is_read` says that the rows are another query's to read.
     pub(super) fn select_fields(
         &mut self,
@@ -180,8 +197,8 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
         resolve: bool,
     ) -> Result<Option<Query>> {
-        let sets = sets_of(select);
-        let Some(&(first, _)) = sets.first() else { return Ok(None) };
+        let sets = self.set_items(select);
+        let [(first, _), _, ..] = *sets else { return Ok(None) };
         let SelectItem::Expr(call, ..) = select.items[first] else { return Ok(None) };
         let name = |text| Name { text, at: call.at };
         let aliases: Vec<&str> = (0..sets.len()).map(|at| &*self.bump.alloc_str(&format!("{SET}{at}"))).collect();

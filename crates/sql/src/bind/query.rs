@@ -16,7 +16,6 @@ use crate::catalog::privilege::UPDATE;
 use crate::parser::ast::{self, Distinct, SelectItem, SetOperation, SortItem};
 use crate::plan::blob::Constant;
 use crate::types::cast::Context;
-use crate::types::function;
 use crate::types::{Oid, Type};
 use base::{Error, Result, sqlstate};
 
@@ -359,8 +358,8 @@ impl Binder<'_> {
         if let Some(query) = self.select_sets(query, select, parent, resolve)? {
             return Ok(query);
         }
-        if let Some((at, name)) = lone_set(select) {
-            return self.select_from_set(query, select, (at, name), parent, resolve);
+        if let [lone] = *self.set_items(select) {
+            return self.select_from_set(query, select, lone, parent, resolve);
         }
         let (from, namespace) = self.from(select.from, parent)?;
         let scope = Scope { namespace: &namespace, parent };
@@ -826,20 +825,4 @@ pub(super) fn conjuncts(condition: Expr, into: &mut Vec<Expr>) {
         _ if condition.is_true() => {}
         _ => into.push(condition),
     }
-}
-
-/// The one item that is nothing but a call of a function that returns a set, if there is one and nothing is grouped; with the
-/// function's name.
-fn lone_set<'a>(select: &ast::Select<'a>) -> Option<(usize, &'a str)> {
-    if !select.group_by.is_empty() || select.having.is_some() {
-        return None;
-    }
-    let mut sets = select.items.iter().enumerate().filter_map(|(at, item)| {
-        let ast::SelectItem::Expr(ast::Expr { kind: ast::ExprKind::Call(call), .. }, ..) = item else { return None };
-        let name = call.path.last()?.text;
-        // A row of several columns would be a value, which there is not.
-        let gives_set = |row: &function::Function| row.returns_set && function::columns(row.op).len() < 2;
-        function::by_name(name).iter().any(gives_set).then_some((at, name))
-    });
-    sets.next().filter(|_| sets.next().is_none())
 }
