@@ -75,6 +75,7 @@ impl<A: Allocator + Copy> Session<A> {
                     if self.transaction.is_failed() {
                         return Err(aborted());
                     }
+                    self.await_snapshot(env);
                     Body::Plan(self.plans.add(&plan, text.as_bytes(), self.memory)?)
                 }
                 Ok(Compiled::Utility) => {
@@ -221,6 +222,9 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(aborted());
         }
         let body = self.current_body(env, statement)?;
+        if body.plan().is_some() {
+            self.await_snapshot(env);
+        }
         let expected = {
             let plan = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
             plan.map_or(0, |plan| plan.client_types().len())

@@ -372,7 +372,7 @@ impl<A: Allocator + Copy> Session<A> {
             Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
         self.check_access(env, plan)?;
         self.check_may_write(env, plan)?;
-        self.transaction.take_snapshot();
+        self.begin_plan(env, plan);
         let changes = plan.has(flags::MODIFIES);
         let pull = |exec: &mut Exec<'_>, _: &Around<'_>| {
             let columns: Vec<(u16, Kind)> =
@@ -435,7 +435,7 @@ impl<A: Allocator + Copy> Session<A> {
             Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
         self.check_access(env, plan)?;
         self.check_may_write(env, plan)?;
-        self.transaction.take_snapshot();
+        self.begin_plan(env, plan);
         let pull = |exec: &mut Exec<'_>, _: &Around<'_>| {
             exec.watch(times);
             while exec.next_row()? {}
@@ -517,7 +517,7 @@ impl<A: Allocator + Copy> Session<A> {
             Plan::new(plan).ok_or_else(|| Error::statement(sqlstate::INTERNAL_ERROR, "a plan is broken: no header"))?;
         self.check_access(env, plan)?;
         self.check_may_write(env, plan)?;
-        self.transaction.take_snapshot();
+        self.begin_plan(env, plan);
         let out = RefCell::new(out);
         let pull =
             |exec: &mut Exec<'_>, around: &Around<'_>| give_rows(exec, plan, around, formats, wanted, rest, &out);

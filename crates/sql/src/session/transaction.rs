@@ -183,8 +183,8 @@ impl Transaction {
         self.end();
     }
 
-    /// The statement sees a snapshot from now on.
-    pub(crate) fn take_snapshot(&mut self) {
+    /// Its first snapshot has been taken, or is about to be: its modes stay what they are.
+    pub(crate) fn note_snapshot(&mut self) {
         self.has_snapshot = true;
     }
 

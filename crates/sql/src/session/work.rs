@@ -11,7 +11,9 @@
 //! 2. Tables are locked before the snapshot is taken: what the lock was waited for is seen.
 //! 3. A transaction that fails gives everything up in the storage at once, whether its block goes on or not; behind a savepoint, what it
 //!    did since.
-//! 4. Without an engine there is no storage: tests and tools plan and execute what needs none.
+//! 4. At REPEATABLE READ the first statement that sees a snapshot takes it, whether it reads stored tables or not: also one that is only
+//!    analysed (`PREPARE`, `EXPLAIN`, `DECLARE`), and definitions. `SET`, `SHOW`, `LOCK` and savepoints see none.
+//! 5. Without an engine there is no storage: tests and tools plan and execute what needs none.
 
 use super::{Environment, List, Session};
 use crate::catalog::store::{Committed, Definitions};
@@ -186,11 +188,48 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(reading.tables(&mut work.pairs))
     }
 
+    /// Does the transaction keep its first snapshot?
+    fn repeats(&self, env: &Environment<'_>) -> bool {
+        self.transaction.shown_isolation(&self.view(env)) >= Isolation::RepeatableRead
+    }
+
+    /// A statement that sees a snapshot begins. A transaction that keeps its first one takes it now, even if the statement reads no
+    /// table: what others commit from here on is not seen.
+    pub(crate) fn take_snapshot(&mut self, env: &Environment<'_>) {
+        self.transaction.note_snapshot();
+        let is_there = self.work.snapshot.is_some() || self.work.lent.is_some();
+        if is_there || !self.repeats(env) {
+            return;
+        }
+        if let Some(relations) = env.relations() {
+            self.work.begun = true;
+            self.work.snapshot = Some(transactions(relations).snapshot());
+        }
+    }
+
+    /// The same for the execution of a plan. One that opens tables takes its snapshot when it does; until then a transaction that is no
+    /// longer than the statement may use what all sessions share.
+    pub(crate) fn begin_plan(&mut self, env: &Environment<'_>, plan: Plan<'_>) {
+        match plan.has(flags::READS) || plan.has(flags::WRITES) || plan.has(flags::CALLS) {
+            true => self.transaction.note_snapshot(),
+            false => self.take_snapshot(env),
+        }
+    }
+
+    /// A client's statement is analysed, or bound to values, that is going to see a snapshot. Outside a block its execution follows at once,
+    /// and takes it.
+    pub(crate) fn await_snapshot(&mut self, env: &Environment<'_>) {
+        match self.transaction.is_block() {
+            true => self.take_snapshot(env),
+            false => self.transaction.note_snapshot(),
+        }
+    }
+
     /// Begins a command.
     pub(crate) fn reading(&self, env: &Environment<'_>, work: &mut Work<A>) -> Result<Reading> {
         let relations = env.stored()?;
         let lock_timeout_ns = self.lock_timeout_ns(env);
-        let repeats = self.transaction.shown_isolation(&self.view(env)) >= Isolation::RepeatableRead;
+        let repeats = self.repeats(env);
         let isolation = if repeats { heap::Isolation::RepeatableRead } else { heap::Isolation::ReadCommitted };
         let transactions = transactions(relations);
         work.begun = true;

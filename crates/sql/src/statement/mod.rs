@@ -84,6 +84,7 @@ impl<A: Allocator + Copy> Session<A> {
         out: &mut O,
     ) -> Result<Option<Tag>> {
         let words = |words| Ok(Some(Tag::Words(words)));
+        self.begin_utility(env, utility);
         match utility {
             Utility::Begin(modes, tag) => self.begin(modes, tag, out),
             Utility::Commit { chain } => self.finish(true, *chain, env, out),
@@ -170,6 +171,35 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Call(call) => self.call_statement(env, text, call, out),
             Utility::Do(block) => self.do_statement(env, block, out),
             Utility::Unsupported(words) => Err(refused(words)),
+        }
+    }
+
+    /// What sees a snapshot takes it, if its transaction keeps the first one.
+    fn begin_utility(&mut self, env: &Environment<'_>, utility: &Utility<'_>) {
+        match utility {
+            Utility::Begin(_)
+            | Utility::Commit { .. }
+            | Utility::Rollback { .. }
+            | Utility::Savepoint(_)
+            | Utility::Release(_)
+            | Utility::RollbackTo(_)
+            | Utility::SetTransaction(_)
+            | Utility::SetCharacteristics(_)
+            | Utility::Set { .. }
+            | Utility::Reset(_)
+            | Utility::Show(_)
+            | Utility::SetConstraints(..)
+            | Utility::Lock { .. }
+            | Utility::Fetch { .. }
+            | Utility::Listen(_)
+            | Utility::Unlisten(_)
+            | Utility::Notify { .. }
+            | Utility::Checkpoint => {}
+            // Their bodies may run long before they read anything.
+            Utility::Call(_) | Utility::Do(_) => self.take_snapshot(env),
+            // `VACUUM` and its like are transactions of their own, which no snapshot is to hold back; others take it when they read.
+            _ if self.transaction.outlives_statement() => self.take_snapshot(env),
+            _ => {}
         }
     }
 

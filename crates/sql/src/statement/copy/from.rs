@@ -288,7 +288,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
                 }
             }
         };
-        self.transaction.take_snapshot();
+        self.take_snapshot(env);
         out.copy_in(if options.binary { CopyFormat::Binary } else { CopyFormat::Text }, columns.len())?;
         let copied = match &plan {
             Some(plan) => self.copy_fed(env, (&table, &columns), plan, options, out),
