@@ -607,3 +607,133 @@ fn a_parameter_has_one_type() {
         (vec![parse("", "values ($1, $1), (1, 'x')"), sync()], "E[42P08] Z[I]"),
     ]);
 }
+
+#[test]
+fn the_query_in_a_statement_has_parameters() {
+    let once = |statement: &str, values: &[&str]| -> Vec<u8> {
+        [parse("", statement), describe(b'S', ""), bind("", "", values, &[]), execute("", 0), sync()].concat()
+    };
+    let fetch = |direction: &str| query(&format!("fetch {direction} from k"));
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        (
+            vec![query("insert into x select n, 'r' || n from generate_series(1, 9) n"), query("begin")],
+            "C[INSERT_0_9] Z[I] C[BEGIN] Z[T]",
+        ),
+        // A cursor keeps its values.
+        (
+            vec![once("declare k cursor for select a, b from x where a < $1 and b <> $2 order by a", &["5", "r2"])],
+            "1 t[23,25] n 2 C[DECLARE_CURSOR] Z[T]",
+        ),
+        (
+            vec![fetch("1"), fetch("all")],
+            "T[a:23,b:25] D[1,r1] C[FETCH_1] Z[T] T[a:23,b:25] D[3,r3] D[4,r4] C[FETCH_2] Z[T]",
+        ),
+        (vec![query("commit"), query("begin")], "C[COMMIT] Z[I] C[BEGIN] Z[T]"),
+        // One statement makes several, each with its own.
+        (
+            vec![
+                parse("d", "declare k scroll cursor with hold for select a + $1 as a from x where b = $2 order by a"),
+                bind("", "d", &["100", "r3"], &[]),
+                execute("", 0),
+                query("commit"),
+                fetch("1"),
+                fetch("prior"),
+                fetch("next"),
+                query("close k"),
+                bind("", "d", &["200", "r4"], &[]),
+                execute("", 0),
+                sync(),
+                fetch("1"),
+                query("close k"),
+            ],
+            "1 2 C[DECLARE_CURSOR] C[COMMIT] Z[I] T[a:23] D[103] C[FETCH_1] Z[I] T[a:23] C[FETCH_0] Z[I] \
+             T[a:23] D[103] C[FETCH_1] Z[I] C[CLOSE_CURSOR] Z[I] 2 C[DECLARE_CURSOR] Z[I] T[a:23] D[204] C[FETCH_1] Z[I] \
+             C[CLOSE_CURSOR] Z[I]",
+        ),
+        // The rows of a cursor, in the middle of which somebody made a savepoint.
+        (
+            vec![
+                query("begin"),
+                once("declare k cursor for select a from x where a > $1::int order by a", &["7"]),
+                query("savepoint s"),
+                query("delete from x where a = 8"),
+                fetch("all"),
+                query("rollback"),
+            ],
+            "C[BEGIN] Z[T] 1 t[23] n 2 C[DECLARE_CURSOR] Z[T] C[SAVEPOINT] Z[T] C[DELETE_1] Z[T] T[a:23] D[8] D[9] C[FETCH_2] Z[T] \
+             C[ROLLBACK] Z[I]",
+        ),
+        // Tables.
+        (
+            vec![
+                once("create table y as select $1::int as a, $2 as b", &["7", "u"]),
+                once("create table if not exists y as select $1::int as a", &["8"]),
+                once("create table z (n) as select a from x where a = any ($1)", &["{2,3}"]),
+                once("select a + $1 as a into w from x where a < $2", &["10", "3"]),
+            ],
+            "1 t[23,25] n 2 C[SELECT_1] Z[I] 1 t[23] n 2 C[CREATE_TABLE_AS] Z[I] 1 t[1007] n 2 C[SELECT_2] Z[I] 1 t[23,23] n 2 C[SELECT_2] Z[I]",
+        ),
+        (
+            vec![query("table y"), query("select * from z order by n"), query("select * from w order by a")],
+            "T[a:23,b:25] D[7,u] C[SELECT_1] Z[I] T[n:23] D[2] D[3] C[SELECT_2] Z[I] T[a:23] D[11] D[12] C[SELECT_2] Z[I]",
+        ),
+        (vec![query("drop table w, y, z")], "C[DROP_TABLE] Z[I]"),
+        // Plans show the values: `Filter: (a < 5)`, `(b = 'r2'::text)`, `(a > 5)`; lines with spaces are hexadecimal here.
+        (
+            vec![
+                query("set enable_indexscan = off; set enable_bitmapscan = off"),
+                once("explain (costs off) select a from x where a < $1", &["5"]),
+                once("explain (costs off, analyze, timing off, summary off) select a from x where b = $1", &["r2"]),
+                once("explain (costs off) declare k cursor for select a from x where a > $1", &["5"]),
+                query("reset all"),
+            ],
+            "C[SET] C[SET] Z[I] 1 t[23] T[QUERY PLAN:25] 2 D[x536571205363616e206f6e2078] D[x202046696c7465723a202861203c203529] C[EXPLAIN] Z[I] \
+             1 t[25] T[QUERY PLAN:25] 2 D[x536571205363616e206f6e2078202861637475616c20726f77733d31206c6f6f70733d3129] D[x202046696c7465723a202862203d20277232273a3a7465787429] \
+             D[x2020526f77732052656d6f7665642062792046696c7465723a2038] C[EXPLAIN] Z[I] \
+             1 t[23] T[QUERY PLAN:25] 2 D[x536571205363616e206f6e2078] D[x202046696c7465723a202861203e203529] C[EXPLAIN] Z[I] C[RESET] Z[I]",
+        ),
+        // What does not fit.
+        (
+            vec![parse("", "declare k cursor for select a from x where a < $1"), bind("", "", &[], &[]), sync()],
+            "1 E[08P01] Z[I]",
+        ),
+        (vec![parse("", "declare k cursor for select nothing from x where a < $1"), sync()], "E[42703] Z[I]"),
+        (vec![once("declare k cursor for select a from x where a < $1", &["5"])], "1 t[23] n 2 E[25P01] Z[I]"),
+        (vec![once("create table y as select $1::int as a", &["q"])], "1 t[23] n E[22P02] Z[I]"),
+        (vec![parse("", "create view v as select $1::int as a"), bind("", "", &["1"], &[]), sync()], "1 E[08P01] Z[I]"),
+        (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
+    ]);
+}
+
+#[test]
+fn a_snapshot_is_taken_when_a_statement_is_prepared_or_bound() {
+    let level = "begin isolation level repeatable read";
+    let too_late = || query("set transaction isolation level read committed");
+    check(&[
+        (
+            vec![query(level), parse("", "select 1"), sync(), too_late(), query("rollback")],
+            "C[BEGIN] Z[T] 1 Z[T] E[25001] Z[E] C[ROLLBACK] Z[I]",
+        ),
+        (vec![parse("s", "select 1"), sync()], "1 Z[I]"),
+        (
+            vec![query(level), bind("", "s", &[], &[]), sync(), too_late(), query("rollback")],
+            "C[BEGIN] Z[T] 2 Z[T] E[25001] Z[E] C[ROLLBACK] Z[I]",
+        ),
+        (
+            vec![query(level), parse("", "declare k cursor for select 1"), sync(), too_late(), query("rollback")],
+            "C[BEGIN] Z[T] 1 Z[T] E[25001] Z[E] C[ROLLBACK] Z[I]",
+        ),
+        (
+            vec![
+                query(level),
+                parse("", "show work_mem"),
+                bind("", "", &[], &[]),
+                sync(),
+                too_late(),
+                query("rollback"),
+            ],
+            "C[BEGIN] Z[T] 1 2 Z[T] C[SET] Z[T] C[ROLLBACK] Z[I]",
+        ),
+    ]);
+}

@@ -132,6 +132,9 @@ def portals(connection):
         cursor.execute("SELECT a FROM t ORDER BY a")
         same([row[0] for row in cursor], list(range(50)), "a cursor of the server")
         cursor.close()
+        with connection.cursor(name="some") as cursor:
+            cursor.execute("SELECT a FROM t WHERE a < %s AND b <> %s ORDER BY a", [5, "row 2"])
+            same([row[0] for row in cursor], [0, 1, 3, 4], "a cursor of the server with parameters")
     same(sum(1 for _ in connection.cursor().stream("SELECT a FROM t")), 50, "a stream")
 
 

@@ -872,6 +872,8 @@ pub enum Utility<'a> {
     Explain {
         /// What is wanted.
         wanted: ExplainOptions,
+        /// Where the statement begins in the text.
+        at: u32,
         /// The statement.
         statement: &'a Statement<'a>,
     },

@@ -618,6 +618,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         wanted.summary = summary.unwrap_or(wanted.analyze);
         self.peek()?;
         let unexpected = self.unexpected();
+        let at = self.at()?;
         let statement = self.statement()?;
         let has_plan = match &statement {
             Statement::Utility(Utility::CreateTable(create)) => create.source.is_some(),
@@ -630,7 +631,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             return Err(unexpected);
         }
         let statement = self.bump.alloc(statement);
-        Ok(Utility::Explain { wanted, statement })
+        Ok(Utility::Explain { wanted, at, statement })
     }
 
     fn explain_bool(&self, value: Option<&str>, name: Name<'_>) -> Result<bool> {

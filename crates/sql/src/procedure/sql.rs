@@ -13,6 +13,7 @@ use super::tree::{Into, Piece, Source, Target};
 use crate::parser::ast::{Statement, Utility};
 use crate::plan::blob::{self, Constant};
 use crate::plan::{Plan, flags};
+use crate::session::parameters::Parameters;
 use crate::session::run::Gathered;
 use crate::types::{Oid, Type, table};
 use allocator_api2::alloc::Allocator;
@@ -381,7 +382,9 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
             _ => {
                 let mut told = super::run::Told(self.notices);
                 let env = self.env;
-                self.session.in_body(|session| session.utility(env, text, utility, &mut told)).map(drop)
+                self.session
+                    .in_body(|session| session.utility(env, text, utility, Parameters::NONE, &mut told))
+                    .map(drop)
             }
         }
     }

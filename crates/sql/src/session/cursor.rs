@@ -11,6 +11,7 @@
 //! 2. A cursor that does not scroll goes forward only, and is not asked for the row that it is on (`55000`).
 
 use super::output::{Output, Tag};
+use super::parameters::datums;
 use super::prepared::{Body, Portal, Progress, Spool};
 use super::run::{Ended, tag, write_value};
 use super::{Environment, Format, List, NoData, Session, bytes_in};
@@ -91,7 +92,9 @@ impl<A: Allocator + Copy> Session<A> {
         let mut bytes = Vec::new();
         let text = |_| Format::Text;
         let nobody = &mut NoData::default();
-        let (_, requests) = self.execute_plan(env, plan, &[], ("", &[]), text, 0, Some(&mut bytes), nobody)?;
+        let types = Plan::new(plan).into_iter().flat_map(|plan| plan.client_types());
+        let parameters = datums(types, &portal.parameters)?;
+        let (_, requests) = self.execute_plan(env, plan, &parameters, ("", &[]), text, 0, Some(&mut bytes), nobody)?;
         self.carry_out(env, requests)?;
         portal.progress = Progress::Spooled(self.spool_of(plan, &bytes)?);
         Ok(None)

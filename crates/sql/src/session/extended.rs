@@ -6,6 +6,7 @@
 
 use super::custom::range_of;
 use super::output::{Format, NoData, Output, Tag};
+use super::parameters::{Parameters, datums};
 use super::prepared::{Body, Portal, Prepared, Progress, format_of};
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
 use super::told::Told;
@@ -88,12 +89,16 @@ impl<A: Allocator + Copy> Session<A> {
                     {
                         return Err(aborted());
                     }
-                    // One that has no parameters to be typed, and computes nothing, is as good as its text.
+                    // One that has no parameters to be typed is as good as its text.
                     match parsed {
                         crate::parser::ast::Statement::Utility(crate::parser::ast::Utility::Call(call))
                             if !call.arguments.is_empty() =>
                         {
+                            self.await_snapshot(env);
                             Body::Call(self.prepare_call(env, text, call, &oids)?)
+                        }
+                        crate::parser::ast::Statement::Utility(utility) => {
+                            self.prepare_query_in(env, text, utility, &oids)?.map_or(Body::Utility, Body::Within)
                         }
                         _ => Body::Utility,
                     }
@@ -144,7 +149,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.plans.release(call.plan, self.memory);
                 return Ok(Body::Call(new));
             }
-            Body::Utility | Body::Empty => return Ok(statement.body),
+            Body::Utility | Body::Within(_) | Body::Empty => return Ok(statement.body),
         };
         if self.lock_plan(env, id)? {
             return Ok(Body::Plan(id));
@@ -248,6 +253,7 @@ impl<A: Allocator + Copy> Session<A> {
             Body::Plan(id) => Plan::new(self.plans.bytes(id)).map_or(0, |plan| plan.columns().len()),
             Body::Call(call) => self.call_columns(env, call)?,
             Body::Utility => self.utility_columns(&self.statement_named(statement)?.text),
+            Body::Within(id) => self.utility_columns(self.plans.text(id)),
             Body::Empty => 0,
         };
         if columns > 0 && results.len() != columns {
@@ -276,7 +282,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let made = match body {
             Body::Plan(id) => self.plan_for(env, id, &values)?,
-            Body::Call(_) | Body::Utility | Body::Empty => None,
+            Body::Call(_) | Body::Utility | Body::Within(_) | Body::Empty => None,
         };
         // A plan for these values is the portal's alone.
         let own = match (&made, body) {
@@ -288,7 +294,7 @@ impl<A: Allocator + Copy> Session<A> {
         };
         let text = match body {
             Body::Utility => bytes_in(&self.statement_named(statement)?.text, memory)?,
-            Body::Plan(_) | Body::Call(_) | Body::Empty => Text::new_in(memory),
+            Body::Plan(_) | Body::Call(_) | Body::Within(_) | Body::Empty => Text::new_in(memory),
         };
         let mut formats = List::new_in(memory);
         formats.try_reserve_exact(results.len()).map_err(|_| Error::out_of_memory("a portal", results.len()))?;
@@ -390,11 +396,15 @@ impl<A: Allocator + Copy> Session<A> {
                         Ok(true)
                     }
                     Body::Call(call) => {
-                        let plan = Plan::new(self.plans.bytes(call.plan));
-                        let types: Vec<u32> =
-                            plan.into_iter().flat_map(|plan| plan.client_types()).map(|oid| oid.0).collect();
+                        let types: Vec<u32> = self.parameter_types(call.plan).iter().map(|oid| oid.0).collect();
                         parameters(out, &types);
                         self.describe_call(env, call, |_| Format::Text, out)
+                    }
+                    Body::Within(id) => {
+                        let types: Vec<u32> = self.parameter_types(id).iter().map(|oid| oid.0).collect();
+                        parameters(out, &types);
+                        let text = String::from_utf8_lossy(self.plans.text(id)).into_owned();
+                        self.describe_utility(&text, out)
                     }
                     Body::Utility => {
                         parameters(out, &[]);
@@ -425,8 +435,8 @@ impl<A: Allocator + Copy> Session<A> {
                         let formats = portal.formats.to_vec();
                         self.describe_call(env, call, |index| format_of(&formats, index), out)
                     }
-                    Body::Utility => {
-                        let text = String::from_utf8_lossy(&portal.text).into_owned();
+                    Body::Utility | Body::Within(_) => {
+                        let text = String::from_utf8_lossy(self.portal_text(name)).into_owned();
                         let formats = portal.formats.to_vec();
                         self.describe_utility(&text, &mut Told::describing(out, &formats))
                     }
@@ -441,7 +451,8 @@ impl<A: Allocator + Copy> Session<A> {
         match body {
             Body::Plan(id) => Plan::new(self.plans.bytes(id)).is_some_and(|plan| plan.has(flags::RETURNS_ROWS)),
             Body::Call(_) => true,
-            Body::Utility => {
+            Body::Utility | Body::Within(_) => {
+                let text = body.plan().map_or(text, |id| self.plans.text(id));
                 let text = String::from_utf8_lossy(text);
                 self.describe_utility(&text, &mut NoData::default()).unwrap_or(true)
             }
@@ -479,7 +490,7 @@ impl<A: Allocator + Copy> Session<A> {
                 out.empty_query();
                 Ok(())
             }
-            Body::Utility | Body::Call(_) => self.execute_told(env, name, most, out),
+            Body::Utility | Body::Within(_) | Body::Call(_) => self.execute_told(env, name, most, out),
             Body::Plan(_) => {
                 if self.transaction.is_failed() {
                     return Err(aborted());
@@ -588,13 +599,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<(Tag, Ended)> {
         let memory = self.memory;
         let Some(read) = Plan::new(plan) else { return Err(no_portal("")) };
-        let mut parameters = Vec::with_capacity(read.client_types().len());
-        let mut at = 0;
-        for oid in read.client_types() {
-            let (datum, next) = blob::get_value(table::kind(oid), &portal.parameters, at)?;
-            parameters.push(datum);
-            at = next;
-        }
+        let parameters = datums(read.client_types(), &portal.parameters)?;
         let mut rest = Vec::new();
         let keeps = wanted < u64::MAX;
         let (ended, requests) = self.execute_plan(
@@ -663,7 +668,13 @@ impl<A: Allocator + Copy> Session<A> {
         Ok((tag(plan, given), Ended::Early(given)))
     }
 
-    pub(super) fn extended_utility<O: Output>(&mut self, env: &Environment<'_>, text: &str, out: &mut O) -> Result<()> {
+    pub(super) fn extended_utility<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        given: Parameters<'_>,
+        out: &mut O,
+    ) -> Result<()> {
         let mut normalised = Normalised::default();
         normalise(text, 0, Literals::Keep, &mut normalised)?;
         while normalised.head == Head::Empty && normalised.next < text.len() {
@@ -671,7 +682,7 @@ impl<A: Allocator + Copy> Session<A> {
             normalise(text, at, Literals::Keep, &mut normalised)?;
         }
         // As in PostgreSQL, the transaction lasts until `Sync`.
-        self.utility_text(env, text, (normalised.start, normalised.end), false, out)
+        self.utility_text(env, text, (normalised.start, normalised.end), given, false, out)
     }
 
     // ---- Close and Sync

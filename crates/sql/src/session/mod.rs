@@ -52,6 +52,7 @@ pub(crate) mod identity;
 pub mod login;
 pub(crate) mod opened;
 pub mod output;
+pub(crate) mod parameters;
 pub mod prepared;
 pub mod query;
 pub mod run;

@@ -125,6 +125,8 @@ pub(crate) enum Body {
     Call(PreparedCall),
     /// A statement that is not planned; it is read again when it is executed.
     Utility,
+    /// The same, with parameters of the query in it: the plan of that tells their types.
+    Within(PlanId),
     /// Nothing.
     Empty,
 }
@@ -133,7 +135,7 @@ impl Body {
     /// The plan in the session's slab that it uses.
     pub(crate) fn plan(self) -> Option<PlanId> {
         match self {
-            Body::Plan(id) => Some(id),
+            Body::Plan(id) | Body::Within(id) => Some(id),
             Body::Call(call) => Some(call.plan),
             Body::Utility | Body::Empty => None,
         }

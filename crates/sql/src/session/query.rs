@@ -5,6 +5,7 @@
 //!    means that nothing happens.
 
 use super::output::{Format, Output, Tag};
+use super::parameters::Parameters;
 use super::run::{Compiled, Ended, result_columns, tag};
 use super::transaction::aborted;
 use super::{Environment, Session};
@@ -95,13 +96,15 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         self.transaction.begin_statement(kernel::clock::wall_us());
         if normalised.head == Head::Other {
-            return self.utility_text(env, text, (normalised.start, normalised.end), true, out);
+            return self.utility_text(env, text, (normalised.start, normalised.end), Parameters::NONE, true, out);
         }
         if self.transaction.is_failed() {
             return Err(aborted());
         }
         match self.compile_query(env, text, from, normalised)? {
-            Compiled::Utility => self.utility_text(env, text, (normalised.start, normalised.end), true, out),
+            Compiled::Utility => {
+                self.utility_text(env, text, (normalised.start, normalised.end), Parameters::NONE, true, out)
+            }
             Compiled::Plan(plan) => {
                 let literals = (text, normalised.literals.as_slice());
                 self.run_to_end(env, &plan, &[], literals, |_| Format::Text, true, out)
@@ -149,12 +152,14 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(tag(read, rows))
     }
 
-    /// Executes a statement that is not planned; `ends` says whether its end, outside a block, is the transaction's.
+    /// Executes a statement that is not planned; `given` are the parameters of the query in it; `ends` says
+    /// whether its end, outside a block, is the transaction's.
     pub(crate) fn utility_text<O: Output>(
         &mut self,
         env: &Environment<'_>,
         text: &str,
         range: (usize, usize),
+        given: Parameters<'_>,
         ends: bool,
         out: &mut O,
     ) -> Result<()> {
@@ -166,7 +171,7 @@ impl<A: Allocator + Copy> Session<A> {
         if self.transaction.is_failed() && !ends_transaction(utility) {
             return Err(aborted());
         }
-        let tag = self.utility(env, text, utility, out)?;
+        let tag = self.utility(env, text, utility, given, out)?;
         if ends {
             self.end_statement(env, &mut |level, error| out.notice(level, error))?;
         }

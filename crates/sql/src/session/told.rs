@@ -14,6 +14,7 @@
 
 use super::extended::no_portal;
 use super::output::{Column, CopyFormat, Format, Output, Tag};
+use super::parameters::Parameters;
 use super::prepared::{Body, Progress, format_of};
 use super::transaction::aborted;
 use super::{Environment, Session, bytes_in};
@@ -184,8 +185,12 @@ impl<A: Allocator + Copy> Session<A> {
                 self.execute_call(env, call, &parameters, &mut told)?;
             }
             _ => {
-                let text = self.portal_mut(name).map_or(Vec::new(), |portal| portal.text.to_vec());
-                self.extended_utility(env, &String::from_utf8_lossy(&text), &mut told)?;
+                // The statement may end the transaction, and the portal with it.
+                let text = String::from_utf8_lossy(self.portal_text(name)).into_owned();
+                let values = self.portal_mut(name).map_or(Vec::new(), |portal| portal.parameters.to_vec());
+                let types = body.plan().map_or(Vec::new(), |id| self.parameter_types(id));
+                let given = Parameters { types: &types, values: &values };
+                self.extended_utility(env, &text, given, &mut told)?;
             }
         }
         let (rows, tag, gives_rows) = (told.kept, told.tag, told.columns.is_some());

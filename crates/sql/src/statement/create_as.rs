@@ -13,6 +13,7 @@ use crate::catalog::privilege::Guard;
 use crate::parser::ast::{CreateTable, SelectInto, TableSource};
 use crate::plan::Plan;
 use crate::row::COLUMNS_MAX;
+use crate::session::parameters::Parameters;
 use crate::session::run::Compiled;
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Oid, table};
@@ -26,12 +27,10 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         into: &SelectInto<'_>,
+        given: Parameters<'_>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        // The query without the clause; places in it stay what they are.
-        let clause = into.clause.0 as usize..into.clause.1 as usize;
-        let mut query = text.to_owned();
-        query.replace_range(clause.clone(), &" ".repeat(clause.len()));
+        let query = into.without_clause(text);
         let create = CreateTable {
             path: into.path,
             if_not_exists: false,
@@ -45,7 +44,7 @@ impl<A: Allocator + Copy> Session<A> {
             source: Some(TableSource { names: &[], range: into.range, with_data: true }),
             tablespace: None,
         };
-        self.create_table(env, &query, &create, out)
+        self.create_table(env, &query, &create, given, out)
     }
 
     /// Makes a table of that name, which is locked and free.
@@ -56,9 +55,10 @@ impl<A: Allocator + Copy> Session<A> {
         create: &CreateTable<'_>,
         source: &TableSource<'_>,
         (schema, name): (Oid, &str),
+        given: Parameters<'_>,
     ) -> Result<Option<Tag>> {
         let range = (source.range.0 as usize, source.range.1 as usize);
-        let Ok(Compiled::Plan(plan)) = self.compile(env, text, range, &[], &[], false)? else {
+        let Ok(Compiled::Plan(plan)) = self.compile(env, text, range, &[], given.types, false)? else {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "the query of a new table has no plan"));
         };
         let plan = Plan::new(&plan)
@@ -97,7 +97,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.define_tables(env, &mut [&mut made])?;
         let into = self.full_name(env, &made)?;
         // The query is the user's, and so are its names and privileges.
-        let rows = self.run_within(env, &format!("insert into {into} {}", &text[range.0..range.1]))?;
+        let rows = self.run_within(env, &format!("insert into {into} {}", &text[range.0..range.1]), given)?;
         name.clone_into(&mut made.name);
         self.define_tables(env, &mut [&mut made])?;
         self.grant_defaults(env, Guard::relation(&made), schema)?;

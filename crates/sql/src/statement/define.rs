@@ -20,6 +20,7 @@ use crate::catalog::schema;
 use crate::catalog::store::{self, CATALOG_OID};
 use crate::catalog::{Catalog, split};
 use crate::parser::ast::Path;
+use crate::session::parameters::Parameters;
 use crate::session::work::Work;
 use crate::session::{Environment, NoData, Session};
 use crate::types::{Oid, Type};
@@ -318,20 +319,22 @@ impl<A: Allocator + Copy> Session<A> {
     /// Executes a statement of the server's own, within the running transaction; answers how many rows it gave or changed.
     pub(crate) fn run_own(&mut self, env: &Environment<'_>, text: &str) -> Result<u64> {
         let trusted = std::mem::replace(&mut self.trusted, true);
-        let done = self.run_within(env, text);
+        let done = self.run_within(env, text, Parameters::NONE);
         self.trusted = trusted;
         done
     }
 
     /// Executes a statement within the running one, with the current user's privileges.
-    pub(crate) fn run_within(&mut self, env: &Environment<'_>, text: &str) -> Result<u64> {
-        let compiled = self.compile(env, text, (0, text.len()), &[], &[], false).map_err(without_place)?;
+    pub(crate) fn run_within(&mut self, env: &Environment<'_>, text: &str, given: Parameters<'_>) -> Result<u64> {
+        let compiled = self.compile(env, text, (0, text.len()), &[], given.types, false).map_err(without_place)?;
         let Ok(crate::session::run::Compiled::Plan(plan)) = compiled else {
             return Err(Error::statement(sqlstate::INTERNAL_ERROR, "a statement of the server's own has no plan"));
         };
         let format = |_| crate::session::Format::Text;
         let mut nobody = NoData::default();
-        let (ended, requests) = self.execute_plan(env, &plan, &[], (text, &[]), format, u64::MAX, None, &mut nobody)?;
+        let (values, literals) = (given.datums()?, (text, &[][..]));
+        let (ended, requests) =
+            self.execute_plan(env, &plan, &values, literals, format, u64::MAX, None, &mut nobody)?;
         self.carry_out(env, requests)?;
         let (crate::session::run::Ended::AtEnd(rows) | crate::session::run::Ended::Early(rows)) = ended;
         Ok(rows)

@@ -9,16 +9,16 @@
 use crate::bind::access::Access;
 use crate::bind::{self, Setting, Unbound};
 use crate::exec::watch::Measures;
-use crate::lexer::{Literals, Normalised, normalise};
 use crate::parser::ast::{ExplainForm, ExplainOptions, Expr, Name, Statement, Utility};
 use crate::plan::blob::Constant;
 use crate::plan::shown::{Shown, ShownNode, forms};
-use crate::plan::{self, Plan, blob};
+use crate::plan::{self, Plan};
 use crate::session::current::stored_tables;
 use crate::session::custom;
+use crate::session::parameters::{Parameters, end_of};
 use crate::session::prepared::Body;
 use crate::session::{Column, Environment, Format, Output, Session, Tag};
-use crate::types::{Arena, Oid, Type, table};
+use crate::types::{Arena, Oid, Type};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result};
 use bumpalo::Bump;
@@ -53,22 +53,17 @@ enum Planned {
     Plan { plan: Vec<u8>, states: Vec<(usize, u32)>, root: Box<ShownNode> },
 }
 
-/// The end of the statement that begins at a byte of a text.
-fn end_of(text: &str, from: usize) -> Result<usize> {
-    let mut normalised = Normalised::default();
-    normalise(text.get(from..).unwrap_or(""), 0, Literals::Keep, &mut normalised)?;
-    Ok(from + normalised.end)
-}
-
 impl<A: Allocator + Copy> Session<A> {
     pub(super) fn explain<O: Output>(
         &mut self,
         env: &Environment<'_>,
         text: &str,
         statement: &Statement<'_>,
+        given: Parameters<'_>,
         wanted: &ExplainOptions,
         out: &mut O,
     ) -> Result<Option<Tag>> {
+        let constants = given.constants()?;
         let lines = match statement {
             Statement::Utility(Utility::Execute { name, arguments }) => {
                 self.explain_execute(env, text, *name, arguments, wanted, out)?
@@ -76,7 +71,7 @@ impl<A: Allocator + Copy> Session<A> {
             Statement::Utility(Utility::Declare { body_at, .. }) => {
                 let from = *body_at as usize;
                 let source = Source::Range(from, end_of(text, from)?);
-                self.explain_one(env, text, &source, (&[], &[], &[]), wanted, out)?
+                self.explain_one(env, text, &source, (given, &constants), wanted, out)?
             }
             Statement::Utility(Utility::CreateTable(create)) if create.source.is_some() => {
                 if wanted.analyze {
@@ -84,10 +79,10 @@ impl<A: Allocator + Copy> Session<A> {
                 }
                 let (from, to) = create.source.map_or((0, 0), |source| source.range);
                 let source = Source::Range(from as usize, to as usize);
-                self.explain_one(env, text, &source, (&[], &[], &[]), wanted, out)?
+                self.explain_one(env, text, &source, (given, &constants), wanted, out)?
             }
             Statement::Utility(_) => return Err(super::refused("EXPLAIN of this statement")),
-            parsed => self.explain_one(env, text, &Source::Parsed(parsed), (&[], &[], &[]), wanted, out)?,
+            parsed => self.explain_one(env, text, &Source::Parsed(parsed), (given, &constants), wanted, out)?,
         };
         describe(wanted, out);
         for line in lines {
@@ -120,23 +115,24 @@ impl<A: Allocator + Copy> Session<A> {
         };
         let (from, to) = custom::range_of(&prepared)?;
         let source = Source::Range(from, to);
-        self.explain_one(env, &prepared, &source, (&types, &values, &constants), wanted, out)
+        let given = Parameters { types: &types, values: &values };
+        self.explain_one(env, &prepared, &source, (given, &constants), wanted, out)
     }
 
-    /// Plans a statement, executes it if that is wanted, and answers the lines. Of its parameters there are the types, the values as
-    /// `put_value` writes them, and those that it is planned for.
+    /// Plans a statement, executes it if that is wanted, and answers the lines. `constants` are the values of its
+    /// parameters that it is planned for.
     fn explain_one<O: Output>(
         &mut self,
         env: &Environment<'_>,
         text: &str,
         source: &Source<'_>,
-        (types, values, constants): (&[Oid], &[u8], &[Constant]),
+        (given, constants): (Parameters<'_>, &[Constant]),
         wanted: &ExplainOptions,
         out: &mut O,
     ) -> Result<Vec<String>> {
         loop {
             let began = clock::now();
-            let (accesses, planned) = self.explained(env, text, source, (types, constants), wanted, began)?;
+            let (accesses, planned) = self.explained(env, text, source, (given.types, constants), wanted, began)?;
             self.check_accesses(env, &accesses)?;
             let (plan, states, mut root) = match planned {
                 Planned::Lines(lines) => return Ok(lines),
@@ -148,13 +144,7 @@ impl<A: Allocator + Copy> Session<A> {
                 continue;
             }
             let planning_ns = wanted.summary.then_some(clock::now() - began);
-            let mut parameters = Vec::with_capacity(types.len());
-            let mut at = 0;
-            for oid in types {
-                let (datum, next) = blob::get_value(table::kind(*oid), values, at)?;
-                parameters.push(datum);
-                at = next;
-            }
+            let parameters = given.datums()?;
             let began = clock::now();
             let watch = self.execute_watched(env, &plan, &parameters, wanted.timing, &mut |level, error| {
                 out.notice(level, error);

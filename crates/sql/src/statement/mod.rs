@@ -69,18 +69,20 @@ mod user_type;
 mod view;
 
 use crate::parser::ast::{DiscardKind, Utility};
+use crate::session::parameters::Parameters;
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Oid, Type};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result};
 
 impl<A: Allocator + Copy> Session<A> {
-    /// Carries a statement out; answers its tag, or none if the tag has been given already.
+    /// Carries a statement out, with the parameters of the query in it; answers its tag, or none if the tag has been given already.
     pub(crate) fn utility<O: Output>(
         &mut self,
         env: &Environment<'_>,
         text: &str,
         utility: &Utility<'_>,
+        given: Parameters<'_>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
         let words = |words| Ok(Some(Tag::Words(words)));
@@ -117,14 +119,14 @@ impl<A: Allocator + Copy> Session<A> {
             Utility::Execute { name, arguments } => self.execute_statement(env, text, *name, arguments, out),
             Utility::Deallocate(name) => self.deallocate(name.as_ref()),
             Utility::Declare { name, hold, scroll, binary, insensitive, body_at, .. } => {
-                self.declare(env, text, *name, (*hold, *scroll, *binary, *insensitive), *body_at)
+                self.declare(env, text, *name, (*hold, *scroll, *binary, *insensitive), *body_at, given)
             }
             Utility::Fetch { name, direction, discard } => self.fetch(env, *name, *direction, *discard, out),
             Utility::Close(name) => self.close_cursor(name.as_ref()),
-            Utility::Explain { wanted, statement } => self.explain(env, text, statement, wanted, out),
-            Utility::CreateTable(create) => self.create_table(env, text, create, out),
+            Utility::Explain { wanted, statement, .. } => self.explain(env, text, statement, given, wanted, out),
+            Utility::CreateTable(create) => self.create_table(env, text, create, given, out),
             Utility::SetConstraints(paths, deferred) => self.set_constraints(env, paths, *deferred, out),
-            Utility::SelectInto(into) => self.select_into(env, text, into, out),
+            Utility::SelectInto(into) => self.select_into(env, text, into, given, out),
             Utility::CreateIndex(create) => self.create_index(env, text, create, out),
             Utility::CreateSchema { name, owner, if_not_exists } => {
                 self.create_schema(env, *name, owner.as_ref(), *if_not_exists, out)

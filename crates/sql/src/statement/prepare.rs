@@ -7,9 +7,10 @@ use crate::parser::ast::{Expr, FetchDirection, Name, TypeName};
 use crate::plan::{self, Plan, blob, flags};
 use crate::procedure::run::Notices;
 use crate::session::extended::Target;
+use crate::session::parameters::{Parameters, end_of};
 use crate::session::prepared::{Body, Portal, Progress};
 use crate::session::run::{Ended, result_columns};
-use crate::session::{Environment, Format, List, Named, NoData, Output, Session, Tag, Text};
+use crate::session::{Environment, Format, List, Named, NoData, Output, Session, Tag, Text, bytes_in};
 use crate::types::{Arena, Oid, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
@@ -161,6 +162,7 @@ impl<A: Allocator + Copy> Session<A> {
         name: Name<'_>,
         (hold, scroll, binary, insensitive): (bool, Option<bool>, bool, bool),
         body_at: u32,
+        given: Parameters<'_>,
     ) -> Result<Option<Tag>> {
         if !hold && !self.transaction.outlives_statement() {
             let message = "DECLARE CURSOR can only be used in transaction blocks";
@@ -170,14 +172,8 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("cursor \"{}\" already exists", name.text);
             return Err(Error::statement(sqlstate::DUPLICATE_CURSOR, message));
         }
-        let end = {
-            let mut normalised = crate::lexer::Normalised::default();
-            let body = text.get(body_at as usize..).unwrap_or("");
-            crate::lexer::normalise(body, 0, crate::lexer::Literals::Keep, &mut normalised)?;
-            body_at as usize + normalised.end
-        };
-        let compiled = self.compile(env, text, (body_at as usize, end), &[], &[], false)?;
-        let Ok(crate::session::run::Compiled::Plan(plan)) = compiled else {
+        let range = (body_at as usize, end_of(text, body_at as usize)?);
+        let Some(plan) = self.compile_for(env, (text, range), &[], given.types, &given.constants()?)? else {
             return Err(super::refused("DECLARE of this statement"));
         };
         if crate::plan::Plan::new(&plan).is_some_and(|plan| plan.has(crate::plan::flags::MODIFIES)) {
@@ -212,7 +208,7 @@ impl<A: Allocator + Copy> Session<A> {
             savepoints: self.savepoints,
             text: Text::new_in(self.memory),
             body: Body::Plan(id),
-            parameters: Text::new_in(self.memory),
+            parameters: bytes_in(given.values, self.memory)?,
             formats,
             progress: Progress::New,
             locked_in: self.work_number,

@@ -17,6 +17,7 @@ use crate::catalog::{schema, split};
 use crate::parser::ast::{ColumnDefinition, CreateTable, Name, ObjectKind, Path};
 use crate::parser::role::RoleName;
 use crate::row::COLUMNS_MAX;
+use crate::session::parameters::Parameters;
 use crate::session::{Environment, Output, Session, Tag};
 use crate::types::{Oid, Type, table};
 use allocator_api2::alloc::Allocator;
@@ -32,6 +33,7 @@ impl<A: Allocator + Copy> Session<A> {
         env: &Environment<'_>,
         text: &str,
         create: &CreateTable<'_>,
+        given: Parameters<'_>,
         out: &mut O,
     ) -> Result<Option<Tag>> {
         const TAG: Option<Tag> = Some(Tag::Words("CREATE TABLE"));
@@ -58,7 +60,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         super::user_type::check_row_type(&self.catalog(env)?, schema, name)?;
         if let Some(source) = &create.source {
-            return self.create_table_as(env, text, create, source, (schema, name));
+            return self.create_table_as(env, text, create, source, (schema, name), given);
         }
         if create.columns.len() > COLUMNS_MAX {
             let message = format!("tables can have at most {COLUMNS_MAX} columns");

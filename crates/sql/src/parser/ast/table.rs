@@ -19,6 +19,16 @@ pub struct SelectInto<'a> {
     pub range: (u32, u32),
 }
 
+impl SelectInto<'_> {
+    /// The statement's text without the clause; places in it stay what they are.
+    pub fn without_clause(&self, text: &str) -> String {
+        let clause = self.clause.0 as usize..self.clause.1 as usize;
+        let mut query = text.to_owned();
+        query.replace_range(clause.clone(), &" ".repeat(clause.len()));
+        query
+    }
+}
+
 /// `CREATE TABLE`
 #[derive(Clone, Copy, Debug)]
 pub struct CreateTable<'a> {
