@@ -4,7 +4,7 @@
 //! catalog, with the numbers of what they are on.
 
 use super::define::{Change, missing, shown};
-use super::owner::{Needs, not_owner};
+use super::owner::Needs;
 use crate::catalog::codec::{ObjectClass, comment_image};
 use crate::catalog::database::no_database;
 use crate::catalog::definition::{Comment, RelationKind, TableDef};
@@ -85,16 +85,11 @@ impl<A: Allocator + Copy> Session<A> {
                 self.define(env, &[Change { class: ObjectClass::Comment, oid, image }])?;
             }
             CommentOn::Database(name) => {
-                self.lock_databases(env)?;
-                let found = self.definitions(env, &self.work)?.database_named(name.text).cloned();
-                let Some(database) = found else {
+                let Some(database) = self.lock_own_database(env, name.text)? else {
                     // Not an error, so that the dump of a database loads into one of another name.
                     out.notice(MessageLevel::Warning, &no_database(name.text));
                     return Ok(Some(Tag::Words("COMMENT")));
                 };
-                if !self.owns(env, database.owner)? {
-                    return Err(not_owner("database", name.text));
-                }
                 let image = text.map(|text| comment_image(CLASSES.1, text));
                 self.define(env, &[Change { class: ObjectClass::DatabaseComment, oid: database.oid, image }])?;
             }

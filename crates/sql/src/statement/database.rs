@@ -12,11 +12,11 @@
 //! 1. A database is made and dropped by one transaction. Whatever happens to it, there is a database as it was, or none.
 //! 2. A template is copied as far as its rows are about the system's own objects, whose numbers are the same in each database. Objects of
 //!    users would need other numbers wherever they are named: such a template is refused.
-//! 3. Locks come in this order: of databases, by hand; of the list of databases; of relations.
+//! 3. Locks come in this order: of databases, by hand; of a new name; of a database's definition; of relations. There is none of all
+//!    databases, for which whoever changes one would let the others wait.
 
 use super::define::{Change, definition_key, delete_where};
 use super::owner::{handed_over, not_owner};
-use super::stored_setting::SETTINGS_OID;
 use super::temporary::storages_of;
 use crate::catalog::codec::{self, ObjectClass, database_image};
 use crate::catalog::database::{COLLATE, CTYPE, DatabaseDef, TEMPLATE0, is_builtin, no_database};
@@ -35,7 +35,7 @@ use kernel::session::Interrupt;
 use kernel::wait::Event;
 use std::sync::Arc;
 use storage::heap::{CommandPairs, Reader};
-use storage::txn::{LockKey, LockMode};
+use storage::txn::LockMode;
 
 /// How long is waited for sessions that are about to end: as long as PostgreSQL waits.
 const PATIENCE_NS: u64 = 5_000_000_000;
@@ -142,7 +142,7 @@ impl<A: Allocator + Copy> Session<A> {
         made.connection_limit = wanted.connection_limit.unwrap_or(-1);
         self.check_new_name(env, name)?;
         self.check_nobody_in(env, &template, "source database")?;
-        self.lock_databases(env)?;
+        self.lock_database_name(env, name)?;
         // Somebody may have made one of that name while the lock was waited for.
         self.check_new_name(env, name)?;
         made.oid = self.new_oid(env)?;
@@ -197,12 +197,7 @@ impl<A: Allocator + Copy> Session<A> {
             out.notice(MessageLevel::Notice, &Error::statement(sqlstate::SUCCESSFUL_COMPLETION, message));
             return Ok(());
         };
-        if !self.owns(env, dropped.owner)? {
-            return Err(not_owner("database", name));
-        }
-        if dropped.is_template {
-            return Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, "cannot drop a template database"));
-        }
+        self.check_drops(env, &dropped)?;
         if dropped.oid == self.database {
             return Err(Error::statement(sqlstate::OBJECT_IN_USE, "cannot drop the currently open database"));
         }
@@ -210,10 +205,10 @@ impl<A: Allocator + Copy> Session<A> {
             self.throw_out(env, dropped.oid)?;
         }
         self.check_nobody_in(env, &dropped, "database")?;
-        self.lock_databases(env)?;
-        for key in [definition_key(dropped.oid), LockKey::object(SETTINGS_OID, 0)] {
-            self.lock_key(env, key, LockMode::AccessExclusive, true)?;
-        }
+        self.lock_key(env, definition_key(dropped.oid), LockMode::AccessExclusive, true)?;
+        // As it is now: it may have been given to somebody else, or have become a template.
+        let dropped = self.definitions(env, &self.work)?.must_find_database(name)?.clone();
+        self.check_drops(env, &dropped)?;
         let (relations, oid) = (env.stored()?, dropped.oid);
         // Nobody is in it who could change it; a vacuum is waited for.
         let shared = env.database.shared.as_ref().ok_or_else(|| Error::unsupported("there are no databases here"))?;
@@ -239,6 +234,17 @@ impl<A: Allocator + Copy> Session<A> {
         self.define(env, &gone)
     }
 
+    /// May the current user drop it? Errors: `42501`, `42809` for a template.
+    fn check_drops(&self, env: &Environment<'_>, database: &DatabaseDef) -> Result<()> {
+        if !self.owns(env, database.owner)? {
+            return Err(not_owner("database", &database.name));
+        }
+        match database.is_template {
+            true => Err(Error::statement(sqlstate::WRONG_OBJECT_TYPE, "cannot drop a template database")),
+            false => Ok(()),
+        }
+    }
+
     fn alter_database(&mut self, env: &Environment<'_>, name: &str, options: &[DatabaseOption<'_>]) -> Result<()> {
         let wanted = read_options(options, false, &mut crate::session::NoData::default())?;
         if let Some(tablespace) = wanted.tablespace {
@@ -250,8 +256,7 @@ impl<A: Allocator + Copy> Session<A> {
             self.own_database(env, name)?;
             return check_tablespace(tablespace);
         }
-        self.lock_databases(env)?;
-        let known = self.own_database(env, name)?;
+        let known = self.lock_own_database(env, name)?.ok_or_else(|| no_database(name))?;
         if wanted.lets_in == Some(false) && known.oid == self.database {
             let message = "cannot disallow connections for current database";
             return Err(Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
@@ -281,25 +286,21 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(Error::unsupported("current database cannot be renamed"));
         }
         self.check_nobody_in(env, &known, "database")?;
-        self.lock_databases(env)?;
+        self.lock_database_name(env, new)?;
         self.check_new_name(env, new)?;
-        // As it is now: whoever changes another thing of it holds the lock of the list alone.
-        let known = self.definitions(env, &self.work)?.must_find_database(name)?.clone();
+        // As it is now: whoever changes another thing of it holds only the lock of its definition.
+        let known = self.lock_own_database(env, name)?.ok_or_else(|| no_database(name))?;
         self.define_database(env, &DatabaseDef { name: new.to_owned(), ..DatabaseDef::clone(&known) })
     }
 
     fn give_database(&mut self, env: &Environment<'_>, name: &str, owner: &RoleName<'_>) -> Result<()> {
         let definitions = self.definitions(env, &self.work)?;
         let new = self.role_of(&definitions, owner)?;
-        self.lock_databases(env)?;
-        let definitions = self.definitions(env, &self.work)?;
-        let known = definitions.must_find_database(name)?.clone();
-        if known.owner == new {
+        if definitions.must_find_database(name)?.owner == new {
             return Ok(());
         }
-        if !self.owns(env, known.owner)? {
-            return Err(not_owner("database", name));
-        }
+        let known = self.lock_own_database(env, name)?.ok_or_else(|| no_database(name))?;
+        let definitions = self.definitions(env, &self.work)?;
         self.check_member(&definitions, new)?;
         if !self.has_attribute(&definitions, RoleFlag::CreateDatabase) {
             return Err(denied("permission denied to change owner of database"));
@@ -307,7 +308,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.hand_over_database(env, &definitions, &known, new)
     }
 
-    /// Gives a database to another role. The list of databases is locked.
+    /// Gives a database, whose definition is locked, to another role.
     pub(super) fn hand_over_database(
         &mut self,
         env: &Environment<'_>,
@@ -332,17 +333,41 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// Finds and locks a database.
-    fn lock_database(&mut self, env: &Environment<'_>, name: &str, mode: LockMode) -> Result<Option<Arc<DatabaseDef>>> {
+    pub(super) fn lock_database(
+        &mut self,
+        env: &Environment<'_>,
+        name: &str,
+        mode: LockMode,
+    ) -> Result<Option<Arc<DatabaseDef>>> {
         loop {
-            let find = |definitions: &Definitions| definitions.database_named(name).cloned();
-            let Some(found) = find(&*self.definitions(env, &self.work)?) else { return Ok(None) };
+            let Some(found) = self.database_at(env, name)? else { return Ok(None) };
             self.lock_key(env, database_key(found.oid), mode, true)?;
             // While the lock was waited for the name may have become another one's.
-            match find(&*self.definitions(env, &self.work)?) {
+            match self.database_at(env, name)? {
                 Some(again) if again.oid == found.oid => return Ok(Some(again)),
                 _ => continue,
             }
         }
+    }
+
+    /// Finds a database that is to be changed, and locks its definition. Who does not own it does not wait. Errors: `42501`.
+    pub(super) fn lock_own_database(&mut self, env: &Environment<'_>, name: &str) -> Result<Option<Arc<DatabaseDef>>> {
+        loop {
+            let Some(found) = self.database_at(env, name)? else { return Ok(None) };
+            if !self.owns(env, found.owner)? {
+                return Err(not_owner("database", name));
+            }
+            self.lock_key(env, definition_key(found.oid), LockMode::AccessExclusive, true)?;
+            // While the lock was waited for it may have become another one's, or another one may have got the name.
+            match self.database_at(env, name)? {
+                Some(again) if again.oid == found.oid && again.owner == found.owner => return Ok(Some(again)),
+                _ => continue,
+            }
+        }
+    }
+
+    fn database_at(&self, env: &Environment<'_>, name: &str) -> Result<Option<Arc<DatabaseDef>>> {
+        Ok(self.definitions(env, &self.work)?.database_named(name).cloned())
     }
 
     fn check_new_name(&self, env: &Environment<'_>, name: &str) -> Result<()> {

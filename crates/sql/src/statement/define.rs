@@ -209,11 +209,11 @@ impl<A: Allocator + Copy> Session<A> {
         self.lock_key(env, name_key(self.database, schema, name), LockMode::AccessExclusive, true).map(drop)
     }
 
-    /// Locks the list of databases: who changes it follows whoever else does.
-    pub(crate) fn lock_databases(&mut self, env: &Environment<'_>) -> Result<()> {
+    /// Locks the name that a database is going to have.
+    pub(super) fn lock_database_name(&mut self, env: &Environment<'_>, name: &str) -> Result<()> {
         /// `pg_database`
         const DATABASES: Oid = Oid(1262);
-        self.lock_key(env, definition_key(DATABASES), LockMode::AccessExclusive, true).map(drop)
+        self.lock_key(env, name_key(Oid::NONE, DATABASES, name), LockMode::AccessExclusive, true).map(drop)
     }
 
     /// Locks the definition of a table that is locked, and answers it as it is now; none if the table is gone.

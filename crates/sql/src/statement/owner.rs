@@ -5,7 +5,7 @@
 //! 2. Who gives something away has to own it, and to be a member of the new owner, who could have made it himself.
 
 use super::constraint::Draft;
-use super::define::Change;
+use super::define::{Change, definition_key};
 use crate::catalog::Catalog;
 use crate::catalog::codec::{ObjectClass, acl_image, routine_image, schema_image};
 use crate::catalog::default_acl::Made;
@@ -452,12 +452,12 @@ impl<A: Allocator + Copy> Session<A> {
         for routine in definitions.routines().filter(|routine| from.contains(&routine.owner)) {
             self.give_routine(env, routine, to)?;
         }
-        if definitions.databases().any(|database| from.contains(&database.owner)) {
-            self.lock_databases(env)?;
+        for database in definitions.databases().filter(|database| from.contains(&database.owner)) {
+            self.lock_key(env, definition_key(database.oid), LockMode::AccessExclusive, true)?;
             let definitions = self.definitions(env, &self.work)?;
-            for database in definitions.databases().filter(|database| from.contains(&database.owner)) {
-                self.hand_over_database(env, &definitions, database, to)?;
-            }
+            // While the lock was waited for it may have been dropped, or been given to somebody else.
+            let still = definitions.database(database.oid).filter(|database| from.contains(&database.owner));
+            still.map_or(Ok(()), |database| self.hand_over_database(env, &definitions, database, to))?;
         }
         for ty in definitions.user_types().filter(|ty| from.contains(&ty.owner)) {
             let given = UserTypeDef { owner: to, version: self.new_version(env)?, ..UserTypeDef::clone(ty) };

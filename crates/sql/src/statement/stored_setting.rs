@@ -1,8 +1,12 @@
 //! `ALTER ROLE … SET`, `ALTER ROLE ALL SET`, `ALTER DATABASE … SET`: settings that sessions begin with.
+//!
+//! Those of a role, of a database or of a role in a database have a lock of their own: everybody may set his own, and leave his transaction
+//! open, without anybody else waiting for it. Whoever drops the database holds that one's lock alone, which is held here beside others.
 
 use super::define::Change;
 use super::owner::not_owner;
 use crate::catalog::codec::{ObjectClass, settings_image};
+use crate::catalog::database::no_database;
 use crate::catalog::role::RoleFlag;
 use crate::catalog::role_settings::{StoredSettings, put};
 use crate::catalog::store::Definitions;
@@ -13,10 +17,15 @@ use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
 use base::settings::{Change as Context, check_context, flatten, lookup};
 use base::{Error, Result, sqlstate};
+use storage::txn::lock::LockClass;
 use storage::txn::{LockKey, LockMode};
 
-/// The object number by which changes of such settings are locked: PostgreSQL's `pg_db_role_setting`.
-pub(super) const SETTINGS_OID: u32 = 2964;
+/// The lock of a role's settings in a database.
+fn settings_key((database, role): (Oid, Oid)) -> LockKey {
+    /// `pg_db_role_setting`
+    const SETTINGS: u32 = 2964;
+    LockKey { class: LockClass::Object, first: SETTINGS, second: u64::from(database.0) << 32 | u64::from(role.0) }
+}
 
 impl<A: Allocator + Copy> Session<A> {
     pub(super) fn store_setting(
@@ -26,17 +35,19 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Option<Tag>> {
         let tag = if statement.of_database { "ALTER DATABASE" } else { "ALTER ROLE" };
         self.check_writes(env, tag)?;
-        self.lock_key(env, LockKey::object(SETTINGS_OID, 0), LockMode::AccessExclusive, true)?;
-        let definitions = self.definitions(env, &self.work)?;
         let role = match &statement.role {
-            Some(name) => self.role_of(&definitions, name)?,
+            Some(name) => self.role_of(&*self.definitions(env, &self.work)?, name)?,
             None => Oid::NONE,
         };
         let database = match statement.database {
-            Some(name) => definitions.must_find_database(name.text)?.oid,
+            Some(name) => {
+                let found = self.lock_database(env, name.text, LockMode::AccessShare)?;
+                found.ok_or_else(|| no_database(name.text))?.oid
+            }
             None => Oid::NONE,
         };
-        self.check_stores(env, &definitions, (database, role))?;
+        self.check_stores(env, &*self.definitions(env, &self.work)?, (database, role))?;
+        self.lock_key(env, settings_key((database, role)), LockMode::AccessExclusive, true)?;
         self.keep_setting(env, (database, role), &statement.change)?;
         Ok(Some(Tag::Words(tag)))
     }
