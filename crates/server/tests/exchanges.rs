@@ -472,6 +472,20 @@ fn what_is_sent_before_a_sync_is_one_transaction() {
         (vec![run("insert into x values (2)"), run("discard all"), sync()], "1 2 C[INSERT_0_1] 1 2 E[25001] Z[I]"),
         (vec![query("select count(*)::int as n from x")], "T[n:23] D[0] C[SELECT_1] Z[I]"),
         (vec![run("vacuum x"), sync()], "1 2 C[VACUUM] Z[I]"),
+        // What cannot be undone is committed before it is answered.
+        (vec![run("create database piped"), run("select nothing"), sync()], "1 2 C[CREATE_DATABASE] E[42703] Z[I]"),
+        (
+            vec![query("select count(*)::int as n from pg_database where datname = 'piped'")],
+            "T[n:23] D[1] C[SELECT_1] Z[I]",
+        ),
+        (
+            vec![run("drop database piped"), run("create database piped"), run("drop database piped"), sync()],
+            "1 2 C[DROP_DATABASE] 1 2 C[CREATE_DATABASE] 1 2 C[DROP_DATABASE] Z[I]",
+        ),
+        (
+            vec![run("vacuum x"), run("insert into x values (1)"), run("vacuum x"), sync()],
+            "1 2 C[VACUUM] 1 2 C[INSERT_0_1] 1 2 E[25001] Z[I]",
+        ),
         (
             vec![run("insert into x values (3)"), run("set local work_mem = '1MB'"), run("lock table x"), sync()],
             "1 2 C[INSERT_0_1] 1 2 N[25P01] C[SET] 1 2 E[25P01] Z[I]",

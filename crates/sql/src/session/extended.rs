@@ -681,7 +681,7 @@ impl<A: Allocator + Copy> Session<A> {
             let at = normalised.next;
             normalise(text, at, Literals::Keep, &mut normalised)?;
         }
-        // As in PostgreSQL, the transaction lasts until `Sync`.
+        // As in PostgreSQL, the transaction lasts until `Sync`, but for a statement that stands alone.
         self.utility_text(env, text, (normalised.start, normalised.end), given, false, out)
     }
 

@@ -172,7 +172,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Err(aborted());
         }
         let tag = self.utility(env, text, utility, given, out)?;
-        if ends {
+        if ends || self.transaction.stands_alone() {
             self.end_statement(env, &mut |level, error| out.notice(level, error))?;
         }
         if let Some(tag) = tag {

@@ -52,6 +52,8 @@ pub struct Transaction {
     pipelined: bool,
     /// The statement at hand is the last of several that came in one simple query.
     last: bool,
+    /// The statement at hand cannot be undone, and is alone in it.
+    alone: bool,
     /// Its first snapshot has been taken.
     has_snapshot: bool,
     isolation: Option<Isolation>,
@@ -103,6 +105,16 @@ impl Transaction {
     /// Is the statement at hand not the only one of its transaction?
     pub(crate) fn has_others(&self) -> bool {
         self.pipelined || self.outlives_statement()
+    }
+
+    /// The statement at hand, which has no others, cannot be undone: its end is the transaction's, in a pipeline too.
+    pub(crate) fn stand_alone(&mut self) {
+        self.alone = true;
+    }
+
+    /// Was that said of it?
+    pub(crate) fn stands_alone(&self) -> bool {
+        self.alone
     }
 
     /// A portal has been executed.

@@ -191,8 +191,9 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 
-    /// A statement that cannot be undone is not for a block.
-    pub(crate) fn check_alone(&self, words: &str) -> Result<()> {
+    /// A statement that cannot be undone is not for a block. Outside one it is committed at its own end, before anybody hears that it is
+    /// done: an error of what follows in a pipeline does not take it back.
+    pub(crate) fn check_alone(&mut self, words: &str) -> Result<()> {
         if self.transaction.has_others() {
             let message = format!("{words} cannot run inside a transaction block");
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
@@ -201,6 +202,7 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("{words} cannot be executed from a function");
             return Err(Error::statement(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
+        self.transaction.stand_alone();
         Ok(())
     }
 
