@@ -334,6 +334,32 @@ fn those_who_come_and_one_who_drops() {
 }
 
 #[test]
+fn an_owner_throws_his_own_sessions_out() {
+    in_all_models(|server, name| {
+        let mut home = enter(server, "postgres");
+        home.batch_execute("create role keeper login createdb password 'k'").unwrap();
+        let mut keeper = server.log_in("keeper", "k", "postgres").unwrap();
+        for _ in 0..10 {
+            keeper.batch_execute("create database kept").unwrap();
+            let over = std::sync::atomic::AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                            drop(server.log_in("keeper", "k", "kept"));
+                        }
+                    });
+                }
+                std::thread::sleep(Duration::from_millis(20));
+                let dropped = keeper.batch_execute("drop database kept with (force)");
+                over.store(true, std::sync::atomic::Ordering::Relaxed);
+                dropped.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            });
+        }
+    });
+}
+
+#[test]
 fn a_template_is_copied_as_far_as_it_is_the_systems() {
     in_all_models(|server, name| {
         let mut home = enter(server, "postgres");

@@ -93,6 +93,9 @@ impl Environment<'_> {
             let oid = known.database_named(name).map(|known| known.oid).ok_or_else(|| no_database(name))?;
             let key = database_key(oid);
             transactions.lock(key, LockMode::RowExclusive, LockScope::Session, LockWait::Forever)?;
+            // Before he is seen: who throws him out looks whose session it is, and nobody's is taken for a superuser's.
+            let role = known.role_named(user).map_or(Oid::NONE, |role| role.oid);
+            kernel::session::current().set_owner(role.0);
             if !fault::planted("sql.unseen_comer") {
                 shared.set_inside(session, Some(oid));
             }

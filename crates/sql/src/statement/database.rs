@@ -418,13 +418,16 @@ impl<A: Allocator + Copy> Session<A> {
     /// Ends the sessions in a database. Errors: `42501` if one of them is not the current user's to end; then none is.
     fn throw_out(&self, env: &Environment<'_>, database: Oid) -> Result<()> {
         let definitions = self.definitions(env, &self.work)?;
+        let slots = self.others_in(env, database).into_iter().map(kernel::session::slot);
+        let noted: Vec<_> = slots.map(|slot| (slot, slot.generation())).collect();
+        // A slot may have become another session's before its generation was read: that one is in another database.
         let others = self.others_in(env, database);
-        let slots: Vec<_> = others.into_iter().map(kernel::session::slot).collect();
-        for slot in &slots {
+        let noted: Vec<_> = noted.into_iter().filter(|(slot, _)| others.contains(&slot.id())).collect();
+        for (slot, _) in &noted {
             definitions.check_signals(self.role(), Oid(slot.owner()), false)?;
         }
-        for slot in slots {
-            slot.send_interrupt(slot.generation(), Interrupt::Terminate);
+        for (slot, generation) in noted {
+            slot.send_interrupt(generation, Interrupt::Terminate);
         }
         Ok(())
     }
