@@ -68,6 +68,36 @@ fn they_go_with_their_session() {
 }
 
 #[test]
+fn they_go_although_their_session_is_told_to_end_again() {
+    for model in MODELS {
+        let directory = std::env::temp_dir().join(format!(
+            "gearbox-told-{}-{}",
+            std::process::id(),
+            model.name().replace('/', "-")
+        ));
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut server = Server::on(directory.join("data"), directory.join("log"), model, &[]);
+        let mut watcher = server.try_start(|| false).expect("it starts");
+        for _ in 0..15 {
+            let mut client = server.connect();
+            make(&mut client, 1);
+            let number: i32 = client.query_one("select pg_backend_pid()", &[]).unwrap().get(0);
+            let telling = watcher.prepare("select pg_terminate_backend($1)").unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| drop(client));
+                for _ in 0..4 {
+                    watcher.query(&telling, &[&number]).unwrap();
+                }
+            });
+            wait_for(&mut watcher, 0, &model.name());
+        }
+        assert!(!server.said().contains("stay for a while"), "{}: {}", model.name(), server.said());
+        server.stop();
+        let _ = std::fs::remove_dir_all(&directory);
+    }
+}
+
+#[test]
 fn they_do_not_outlive_the_server() {
     for model in MODELS {
         let mut server = Server::start(model, false);

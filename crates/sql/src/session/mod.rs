@@ -165,8 +165,9 @@ impl Database {
         {
             // Its transaction is over before another one begins.
             self.end_storage(session);
-            crate::statement::temporary::drop_of_session(self, database, session);
-            shared.set_temporary(session, None);
+            if crate::statement::temporary::drop_of_session(self, database, session) {
+                shared.set_temporary(session, None);
+            }
         }
         self.end_storage(session);
         if let Some(shared) = &self.shared {

@@ -7,13 +7,14 @@
 //! ```text
 //!  first CREATE TEMP: the slot is marked -> what a session before left is dropped -> the relation is made
 //!  the session's end, however it ends: a mark? -> its transaction is over -> all of the schema is dropped -> no mark
+//!                                                                                    \-- that failed: the mark stays
 //!  the server's start: what is in a schema of a slot without a mark is dropped, by the background vacuum
 //! ```
 //!
 //! Rules
 //! 1. The mark is set before anything is made, and lies in the region: whoever cleans up after a session that died finds it.
-//! 2. What cannot be dropped at a session's end stays until the slot's next session makes something temporary, or the server starts
-//!    again; nobody else can name it.
+//! 2. What cannot be dropped at a session's end stays until the slot's next session makes something temporary in that database or ends, or
+//!    the server starts again; nobody else can name it.
 //! 3. A table whose rows a commit deletes is emptied where it lies, before the commit: its rows are all of the transaction that ends, so
 //!    there is nothing that an abort would have to bring back. Its lock keeps a vacuum out.
 
@@ -168,17 +169,36 @@ pub(super) fn check_reference(from: Persistence, to: Persistence) -> Result<()> 
     Err(Error::statement(sqlstate::INVALID_TABLE_DEFINITION, message))
 }
 
-/// Drops what a session that is over has made temporarily in its database. As that session, when its transaction is over.
-pub(crate) fn drop_of_session(database: &Database, home: Oid, session: SessionId) {
-    // What it was told last is not for this.
+/// Drops what a session that is over has made temporarily in its database; true if nothing is left. As that session, when its transaction
+/// is over.
+pub(crate) fn drop_of_session(database: &Database, home: Oid, session: SessionId) -> bool {
     use Interrupt::{Cancel, IdleTimeout, StatementTimeout, Terminate};
-    for interrupt in [Cancel, Terminate, StatementTimeout, IdleTimeout] {
-        kernel::session::current().clear_interrupt(interrupt);
+    let (own, slot) = (schema::temporary(session), kernel::session::current());
+    loop {
+        // What it was told is not for this, however often it is told.
+        for interrupt in [Cancel, Terminate, StatementTimeout, IdleTimeout] {
+            slot.clear_interrupt(interrupt);
+        }
+        match drop_where(database, home, |table| table.schema == own) {
+            Ok(()) => return true,
+            Err(error) if is_interrupt(&error) => {}
+            Err(error) => {
+                eprintln!("gearbox: temporary tables of a session that is over stay for a while: {error}");
+                return false;
+            }
+        }
     }
-    let own = schema::temporary(session);
-    if let Err(error) = drop_where(database, home, |table| table.schema == own) {
-        eprintln!("gearbox: temporary tables of a session that is over stay for a while: {error}");
-    }
+}
+
+/// Did something end because the session was told to?
+fn is_interrupt(error: &Error) -> bool {
+    [
+        sqlstate::QUERY_CANCELED,
+        sqlstate::ADMIN_SHUTDOWN,
+        sqlstate::IDLE_SESSION_TIMEOUT,
+        sqlstate::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+    ]
+    .contains(&error.sqlstate())
 }
 
 /// Drops what sessions of an earlier server have made temporarily, in whichever database. As a session of the background.
