@@ -71,7 +71,7 @@ kernel::shared! {
 pub struct CatalogShared {
     words: &'static Words,
     notes: &'static [Note],
-    /// The oldest first.
+    /// What was used last stands last.
     known: Spin<Vec<Known>>,
 }
 
@@ -81,8 +81,11 @@ struct Known {
     definitions: Arc<Definitions>,
 }
 
-/// Of how many databases a process remembers the definitions.
-const KNOWN_MAX: usize = 8;
+/// Of how many databases a process remembers the definitions, at most.
+const KNOWN_MAX: usize = 256;
+/// How many databases' definitions are remembered however large they are, and how many bytes of others', as they lie in the heap.
+const KNOWN_LARGE: usize = 8;
+const KNOWN_BYTES: usize = 16 << 20;
 
 /// The lock of a database: who comes in holds it for a moment, who drops it or gives it another name holds it alone.
 pub(crate) const fn database_key(oid: Oid) -> LockKey {
@@ -100,7 +103,7 @@ impl CatalogShared {
         CatalogShared {
             words: region::single("catalog"),
             notes: region::table("catalog changes", session::slots().len()),
-            known: Spin::new(Vec::with_capacity(KNOWN_MAX)),
+            known: Spin::new(Vec::with_capacity(KNOWN_MAX + 1)),
         }
     }
 
@@ -157,14 +160,18 @@ impl CatalogShared {
 
     /// What this process remembers of a version, if it serves.
     fn remembered(&self, version: u64, serves: impl Fn(&Definitions) -> bool) -> Option<Arc<Definitions>> {
-        let known = self.known.lock();
-        let found = known.iter().find(|known| known.version == version && serves(&known.definitions));
-        found.map(|known| known.definitions.clone())
+        let mut known = self.known.lock();
+        let found = known.iter().rposition(|known| known.version == version && serves(&known.definitions))?;
+        let last = known.len() - 1;
+        if found < last {
+            known[found..].rotate_left(1);
+        }
+        Some(known[last].definitions.clone())
     }
 
     /// Remembers definitions; answers what is not remembered any more, to be dropped without the lock.
     fn remember(&self, known: Known) -> Vec<Known> {
-        let mut old = Vec::with_capacity(KNOWN_MAX + 1);
+        let mut old = Vec::with_capacity(KNOWN_MAX);
         let mut all = self.known.lock();
         // There is one version for all databases.
         while let Some(at) = all
@@ -173,10 +180,13 @@ impl CatalogShared {
         {
             old.push(all.remove(at));
         }
-        if all.len() >= KNOWN_MAX {
-            old.push(all.remove(0));
-        }
         all.push(known);
+        let mut bytes: usize = all.iter().map(|known| known.definitions.bytes).sum();
+        while all.len() > KNOWN_MAX || (all.len() > KNOWN_LARGE && bytes > KNOWN_BYTES) {
+            let least = all.remove(0);
+            bytes -= least.definitions.bytes;
+            old.push(least);
+        }
         old
     }
 
@@ -257,6 +267,8 @@ pub struct Definitions {
     home: Oid,
     /// There was nothing of other databases.
     is_all: bool,
+    /// How long the images were that they were read from.
+    bytes: usize,
     /// Where definitions of all databases are: of which one a relation is.
     homes: BTreeMap<Oid, Oid>,
     databases: BTreeMap<Oid, Arc<DatabaseDef>>,
@@ -292,6 +304,7 @@ impl Definitions {
         Definitions {
             home,
             is_all: true,
+            bytes: 0,
             homes: BTreeMap::new(),
             databases: BTreeMap::new(),
             tables: BTreeMap::new(),
@@ -331,6 +344,7 @@ impl Definitions {
         })?;
         definitions.is_all = is_all;
         for ((class, home, oid), image) in images {
+            definitions.bytes += image.len();
             match class {
                 ObjectClass::Table => {
                     if database == ALL_DATABASES {
