@@ -145,6 +145,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.lock_database_name(env, name)?;
         // Somebody may have made one of that name while the lock was waited for.
         self.check_new_name(env, name)?;
+        self.hold_role(env, owner)?;
         made.oid = self.new_oid(env)?;
         let copied = self.copied_rows(env, &template)?;
         let image = Some(database_image(&made));
@@ -305,6 +306,7 @@ impl<A: Allocator + Copy> Session<A> {
         if !self.has_attribute(&definitions, RoleFlag::CreateDatabase) {
             return Err(denied("permission denied to change owner of database"));
         }
+        self.hold_role(env, new)?;
         self.hand_over_database(env, &definitions, &known, new)
     }
 

@@ -89,6 +89,10 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// Changes one list.
     fn alter_default(&mut self, env: &Environment<'_>, role: Oid, schema: Oid, terms: &Terms<'_>) -> Result<()> {
+        self.hold_role(env, role)?;
+        if terms.alter.grants {
+            terms.grantees.iter().try_for_each(|grantee| self.hold_role(env, *grantee))?;
+        }
         let definitions = self.definitions(env, &self.work)?;
         let (made, usual) = (terms.alter.made, DefaultAcl::usual(role, schema, terms.alter.made));
         let is_it = |known: &(Oid, &DefaultAcl)| (known.1.role, known.1.schema, known.1.made) == (role, schema, made);
@@ -121,7 +125,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.define(env, &[Change { class, oid, image }])
     }
 
-    /// Gives something new the privileges that its maker has wanted.
+    /// Gives something new the privileges that its maker has wanted. Its owner stays.
     pub(super) fn grant_defaults(&mut self, env: &Environment<'_>, guard: Guard, schema: Oid) -> Result<()> {
         let made = match guard.kind {
             Securable::Relation => Made::Relations,
@@ -131,7 +135,9 @@ impl<A: Allocator + Copy> Session<A> {
             Securable::Type => Made::Types,
             Securable::Column | Securable::Database | Securable::Language => return Ok(()),
         };
+        self.hold_role(env, guard.owner)?;
         let Some(items) = self.definitions(env, &self.work)?.made_acl(made, guard.owner, schema) else { return Ok(()) };
+        items.iter().try_for_each(|item| self.hold_role(env, item.grantee))?;
         let image = Some(acl_image(&ObjectAcl { items: Some(items), columns: Vec::new() }));
         self.define(env, &[Change { class: ObjectClass::Privileges, oid: guard.oid, image }])
     }

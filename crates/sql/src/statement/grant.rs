@@ -333,6 +333,10 @@ impl<A: Allocator + Copy> Session<A> {
         if !is_there {
             return Err(gone(object));
         }
+        // Who had something there already cannot be dropped.
+        let is_new =
+            |role: &&Oid| acl.mentions(**role) && !definitions.acl(guard.oid).is_some_and(|old| old.mentions(**role));
+        terms.grantees.iter().filter(is_new).try_for_each(|role| self.hold_role(env, *role))?;
         let image = Some(acl_image(&acl));
         self.define(env, &[Change { class: ObjectClass::privileges_of(guard.kind), oid: guard.oid, image }])
     }

@@ -3,6 +3,8 @@
 //! Rules
 //! 1. Whoever has the privileges of an owner counts as one: a superuser, and a member of the owner that inherits.
 //! 2. Who gives something away has to own it, and to be a member of the new owner, who could have made it himself.
+//! 3. Whoever writes down a role as an owner or a grantee holds on to it until his transaction ends ([`Session::hold_role`]); who drops a role
+//!    has it alone before he looks what depends on it.
 
 use super::constraint::Draft;
 use super::define::{Change, definition_key};
@@ -13,6 +15,7 @@ use crate::catalog::definition::TableDef;
 use crate::catalog::grant::Ledger;
 use crate::catalog::language::Language;
 use crate::catalog::privilege::{self, Guard, ObjectAcl, Rights, Securable, change_owner};
+use crate::catalog::role::is_builtin;
 use crate::catalog::routine::RoutineDef;
 use crate::catalog::schema::{self, BOOTSTRAP_ROLE, SchemaDef};
 use crate::catalog::store::{Committed, Definitions};
@@ -71,6 +74,21 @@ impl<A: Allocator + Copy> Session<A> {
             .role_named(text)
             .map(|role| role.oid)
             .ok_or_else(|| Error::statement(sqlstate::UNDEFINED_OBJECT, format!("role \"{text}\" does not exist")))
+    }
+
+    /// Keeps a role, which is to be written down somewhere, from being dropped. Errors: `42704` if it is gone.
+    pub(super) fn hold_role(&mut self, env: &Environment<'_>, role: Oid) -> Result<()> {
+        if role == privilege::PUBLIC || is_builtin(role) {
+            return Ok(());
+        }
+        self.lock_key(env, definition_key(role), LockMode::AccessShare, true)?;
+        match self.definitions(env, &self.work)?.role(role) {
+            Some(_) => Ok(()),
+            None => {
+                let message = format!("role {role} was concurrently dropped");
+                Err(Error::statement(sqlstate::UNDEFINED_OBJECT, message))
+            }
+        }
     }
 
     /// Has the current user the privileges of that owner?
@@ -198,6 +216,7 @@ impl<A: Allocator + Copy> Session<A> {
             return Ok(());
         }
         self.check_hands_over(env, new, Some(draft.table.schema))?;
+        self.hold_role(env, new)?;
         let table = draft.table.oid;
         let owned = self.owned_by(env, |owner| owner.table == table)?;
         let mut changes: Vec<Change> = handed_over(&definitions, table, draft.table.owner, new).into_iter().collect();
@@ -233,6 +252,7 @@ impl<A: Allocator + Copy> Session<A> {
                 .detail(format!("Sequence \"{}\" is linked to table \"{table}\".", sequence.name)));
         }
         self.check_hands_over(env, new, Some(sequence.schema))?;
+        self.hold_role(env, new)?;
         let change = handed_over(&definitions, sequence.oid, sequence.owner, new);
         sequence.owner = new;
         self.define(env, change.as_slice())
@@ -261,6 +281,7 @@ impl<A: Allocator + Copy> Session<A> {
             if definitions.rights(self.role(), database, privilege::CREATE) == 0 {
                 return Err(denied("database", definitions.own_name()));
             }
+            self.hold_role(env, new)?;
             let given = SchemaDef { name: schema.text.to_owned(), owner: new };
             let mut changes = vec![Change { class: ObjectClass::Schema, oid, image: Some(schema_image(&given)) }];
             changes.extend(handed_over(&definitions, oid, old, new));
@@ -298,6 +319,7 @@ impl<A: Allocator + Copy> Session<A> {
                         return Err(not_owner(word, &found.name));
                     }
                     self.check_hands_over(env, new, Some(found.schema))?;
+                    self.hold_role(env, new)?;
                     self.give_routine(env, &found, new)?;
                 }
                 Ok(Some(Tag::Words(tag)))
@@ -343,6 +365,7 @@ impl<A: Allocator + Copy> Session<A> {
                     );
                     return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
                 }
+                self.hold_role(env, to)?;
                 self.reassign(env, &definitions, &from, to)?;
                 Ok(Some(Tag::Words("REASSIGN OWNED")))
             }

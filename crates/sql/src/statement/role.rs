@@ -1,9 +1,10 @@
 //! Statements about roles: who there is, and who is a member of whom.
 //!
 //! A change of roles holds one lock until its transaction ends, so that two of them follow one another and no membership closes a
-//! circle that the other one does not see. What a role is lies in [`crate::catalog::role`].
+//! circle that the other one does not see. Who drops a role has that one alone before he looks what depends on it: whoever names one as an
+//! owner or a grantee holds on to it ([`Session::hold_role`]). What a role is lies in [`crate::catalog::role`].
 
-use super::define::Change;
+use super::define::{Change, definition_key};
 use crate::catalog::codec::{ObjectClass, role_image};
 use crate::catalog::role::{self, DATABASE_OWNER, Membership, RoleDef, RoleFlag};
 use crate::catalog::schema::BOOTSTRAP_ROLE;
@@ -127,6 +128,19 @@ impl<A: Allocator + Copy> Session<A> {
         if let RoleStatement::Create { options, .. } | RoleStatement::Alter { options, .. } = statement {
             check_limit(options)?;
         }
+        if let RoleStatement::Drop { names, .. } = statement {
+            // Whoever has named the role is waited for without keeping others from other roles.
+            let definitions = self.definitions(env, &self.work)?;
+            let draft = Draft { definitions, changed: BTreeMap::new() };
+            self.check_changes_roles(&draft, statement)?;
+            for name in *names {
+                if let RoleName::Named(name) = name
+                    && let Some(role) = draft.named(name.text)
+                {
+                    self.lock_key(env, definition_key(role.oid), LockMode::AccessExclusive, true)?;
+                }
+            }
+        }
         self.lock_key(env, LockKey::object(ROLES_OID, 0), LockMode::AccessExclusive, true)?;
         let definitions = self.definitions(env, &self.work)?;
         let mut draft = Draft { definitions, changed: BTreeMap::new() };
@@ -154,7 +168,8 @@ impl<A: Allocator + Copy> Session<A> {
             .map(|(oid, role)| Change { class: ObjectClass::Role, oid: *oid, image: role.as_ref().map(role_image) })
             .collect();
         let gone = |role: Oid| draft.changed.get(&role).is_some_and(Option::is_none);
-        let settings = draft.definitions.stored_settings().filter(|(_, known)| gone(known.role));
+        let definitions = self.definitions(env, &self.work)?;
+        let settings = definitions.stored_settings().filter(|(_, known)| gone(known.role));
         let settings = settings.map(|(oid, _)| Change { class: ObjectClass::StoredSettings, oid, image: None });
         let changes: Vec<Change> = changes.into_iter().chain(settings).collect();
         if !changes.is_empty() {
@@ -381,7 +396,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     fn drop_roles<O: Output>(
-        &self,
+        &mut self,
         env: &Environment<'_>,
         draft: &mut Draft,
         names: &[RoleName<'_>],
@@ -416,6 +431,8 @@ impl<A: Allocator + Copy> Session<A> {
                 let message = format!("cannot drop role {} because it is required by the database system", name.text);
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
             }
+            // That name may have been another role's when it was locked.
+            self.lock_key(env, definition_key(oid), LockMode::AccessExclusive, true)?;
             let depends = self.depends_on(env, oid)?;
             if !depends.is_empty() {
                 let message = format!("role \"{}\" cannot be dropped because some objects depend on it", name.text);

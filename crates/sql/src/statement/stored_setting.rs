@@ -39,6 +39,9 @@ impl<A: Allocator + Copy> Session<A> {
             Some(name) => self.role_of(&*self.definitions(env, &self.work)?, name)?,
             None => Oid::NONE,
         };
+        if !role.is_none() {
+            self.hold_role(env, role)?;
+        }
         let database = match statement.database {
             Some(name) => {
                 let found = self.lock_database(env, name.text, LockMode::AccessShare)?;

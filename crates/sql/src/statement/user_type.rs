@@ -241,6 +241,7 @@ impl<A: Allocator + Copy> Session<A> {
                     return Ok(TAG);
                 }
                 self.check_hands_over(env, new, Some(changed.schema))?;
+                self.hold_role(env, new)?;
                 changes.extend(handed_over(&definitions, changed.oid, changed.owner, new));
                 changed.owner = new;
             }
