@@ -179,7 +179,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// What sees a snapshot takes it, if its transaction keeps the first one.
     fn begin_utility(&mut self, env: &Environment<'_>, utility: &Utility<'_>) {
         match utility {
-            Utility::Begin(_)
+            Utility::Begin(..)
             | Utility::Commit { .. }
             | Utility::Rollback { .. }
             | Utility::Savepoint(_)
