@@ -71,8 +71,11 @@ pub(crate) fn end_of(text: &str, from: usize) -> Result<usize> {
     Ok(from + normalised.end)
 }
 
+/// A text, and where something stands in it.
+pub(crate) type Part<'t> = (Cow<'t, str>, (usize, usize));
+
 /// The query in a statement that is not planned, if its parameters are the statement's: a text, and where it stands there.
-pub(crate) fn query_in<'t>(text: &'t str, utility: &Utility<'_>) -> Result<Option<(Cow<'t, str>, (usize, usize))>> {
+pub(crate) fn query_in<'t>(text: &'t str, utility: &Utility<'_>) -> Result<Option<Part<'t>>> {
     let from = match utility {
         Utility::Declare { body_at, .. } => *body_at as usize,
         Utility::CreateTable(create) => {
