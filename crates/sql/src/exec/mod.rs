@@ -179,6 +179,8 @@ enum State {
     Limit { left: u64 },
     /// A limit that has been reached, with the last row's keys.
     Ties(Vec<Value>),
+    /// What registers had in them before a row was locked that has changed meanwhile.
+    Before(Vec<Value>),
     /// The value of a subplan.
     Value(Value),
     /// The values of a subplan, hashed.

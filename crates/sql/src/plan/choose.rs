@@ -13,7 +13,7 @@ use super::StatementKind;
 use super::cost::{Guess, Origins};
 use super::path::{self, Access, accesses, best_index, ordered, plain_keys, scan};
 use super::planning::Planning;
-use super::tree::{CommonTree, JoinType, Key, LockRows, Modify, Node, Subtree, SubtreeKind, Tree};
+use super::tree::{CommonTree, JoinType, Key, LockRows, Modify, Node, OuterJoin, Subtree, SubtreeKind, Tree};
 use crate::bind::tree::{
     Body, Bound, Call, Column, Expr, ExprKind, From, Join, Modification, ModificationKind, Query, ROW_ID, Relation,
     RelationId, Root, Select, Source, SubplanKind,
@@ -215,10 +215,11 @@ impl Planner<'_> {
         if !locking.is_empty()
             && let Body::Select(select) = &body
         {
-            let mut recheck = select.filter.clone();
-            select.from.iter().for_each(|from| inner_conditions(from, &mut recheck));
-            let results = targets.iter().map(|target| target.expr.clone()).collect();
-            lock_rows = Some((recheck, results));
+            let (mut joins, mut recheck) = (Vec::new(), select.filter.clone());
+            select.from.iter().for_each(|from| conditions_of_joins(from, &mut joins, &mut recheck));
+            joins.retain(|join: &OuterJoin| locking.iter().all(|lock| !join.nullable.contains(&lock.relation)));
+            let targets = targets.iter().map(|target| target.expr.clone()).collect();
+            lock_rows = Some((joins, recheck, targets));
         }
         let (mut ordered, mut in_order_of_windows) = (Vec::new(), false);
         let mut postponed = Postponed::default();
@@ -318,8 +319,8 @@ impl Planner<'_> {
         if !postponed.results.is_empty() {
             node = computed_last(node, output, &types, postponed);
         }
-        if let Some((recheck, targets)) = lock_rows {
-            node = Node::LockRows(Box::new(LockRows { child: node, locks: locking, output, targets, recheck }));
+        if let Some((joins, recheck, targets)) = lock_rows {
+            node = Node::LockRows(Box::new(LockRows { child: node, locks: locking, output, targets, joins, recheck }));
         }
         if limit.is_some() || offset.is_some() {
             node = Node::Limit { child: Box::new(node), count: limit, offset, ties: tied };
@@ -861,15 +862,25 @@ pub(super) fn columns_in(expr: &Expr, subplans: &[Subtree], columns: &mut BTreeS
     }
 }
 
-/// Adds the conditions of joins that keep pairs only.
-fn inner_conditions(from: &From, conditions: &mut Vec<Expr>) {
-    if let From::Join(join) = from
-        && join.kind == JoinKind::Inner
-    {
-        conditions.extend(join.condition.iter().cloned());
-        inner_conditions(&join.left, conditions);
-        inner_conditions(&join.right, conditions);
-    }
+/// Adds the outer joins, innermost first, and the conditions of joins that keep pairs only, as far as rows that are locked come through them:
+/// none are locked on a side that may be null.
+fn conditions_of_joins(from: &From, joins: &mut Vec<OuterJoin>, conditions: &mut Vec<Expr>) {
+    let From::Join(join) = from else { return };
+    let (kept, nullable) = match join.kind {
+        JoinKind::Inner => {
+            conditions_of_joins(&join.left, joins, conditions);
+            conditions_of_joins(&join.right, joins, conditions);
+            conditions.extend(join.condition.iter().cloned());
+            return;
+        }
+        JoinKind::Left => (&join.left, &join.right),
+        JoinKind::Right => (&join.right, &join.left),
+        JoinKind::Full => return,
+    };
+    conditions_of_joins(kept, joins, conditions);
+    let mut relations = Relations::new();
+    relations_in(nullable, &mut relations);
+    joins.push(OuterJoin { condition: join.condition.clone(), nullable: relations });
 }
 
 pub(super) fn filtered(node: Node, filter: Vec<Expr>) -> Node {

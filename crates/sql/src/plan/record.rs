@@ -393,10 +393,15 @@ records! {
         child,
         /// Places of [`LockRecord`]s.
         locks,
+        /// Places of programs and of lists of registers, in turns: outer joins, innermost first. Where the condition does not hold for rows
+        /// of which one has changed meanwhile, the registers become null.
+        joins,
         /// The condition on rows of which one has changed meanwhile.
         recheck,
         /// The program that computes the results again then.
         recompute,
+        /// The registers that the node sets.
+        saved,
         /// Where computed bytes are kept.
         buffer,
     }

@@ -328,8 +328,19 @@ pub struct LockRows {
     pub output: RelationId,
     /// The results, to be computed again where a row has changed meanwhile.
     pub targets: Vec<Expr>,
+    /// Outer joins that a locked row comes through, innermost first: they are tested before all other conditions.
+    pub joins: Vec<OuterJoin>,
     /// The conditions, to be tested again then.
     pub recheck: Vec<Expr>,
+}
+
+/// An outer join of which one side's rows are locked.
+#[derive(Debug)]
+pub struct OuterJoin {
+    /// Its condition.
+    pub condition: Vec<Expr>,
+    /// The relations of the other side: their columns are null where the condition does not hold.
+    pub nullable: BTreeSet<RelationId>,
 }
 
 /// Rows that are changed.
@@ -473,7 +484,10 @@ impl Node {
     pub fn exprs<'n>(&'n self, visit: &mut dyn FnMut(&'n Expr)) {
         match self {
             Node::Nothing | Node::Append { .. } | Node::Materialize { .. } => {}
-            Node::LockRows(rows) => rows.recheck.iter().chain(&rows.targets).for_each(visit),
+            Node::LockRows(rows) => {
+                rows.joins.iter().flat_map(|join| &join.condition).for_each(&mut *visit);
+                rows.recheck.iter().chain(&rows.targets).for_each(visit);
+            }
             Node::Once { filter }
             | Node::View { filter, .. }
             | Node::SeqScan { filter, .. }

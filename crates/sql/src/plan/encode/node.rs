@@ -300,6 +300,7 @@ impl Encoder<'_> {
         read.extend(rows.locks.iter().map(|lock| Column { relation: lock.relation, column: ROW_ID }));
         // A row that has changed meanwhile is tested and its results are computed again, from the same registers.
         self.reads(&rows.recheck, &mut read);
+        rows.joins.iter().for_each(|join| self.reads(&join.condition, &mut read));
         for (index, target) in rows.targets.iter().enumerate() {
             if needed.contains(&Column { relation: rows.output, column: index as u16 }) {
                 columns_in(target, &self.tree.subplans, &mut read);
@@ -332,6 +333,18 @@ impl Encoder<'_> {
             };
             locks.push(record.write(&mut self.plan).0);
         }
+        // What is set here is what the child makes, with all columns of a row that is read again.
+        let locked = |column: &&Column| rows.locks.iter().any(|lock| lock.relation == column.relation);
+        let mut set = self.made_by(&rows.child, &read);
+        set.extend(self.registers.keys().filter(locked).copied());
+        let saved = self.register_list(&set)?;
+        let mut joins = Vec::with_capacity(rows.joins.len() * 2);
+        for join in &rows.joins {
+            let condition = self.condition(&join.condition)?;
+            let nulls = read.iter().filter(|column| join.nullable.contains(&column.relation)).copied().collect();
+            let registers = self.register_list(&nulls)?;
+            joins.extend([condition, self.plan.list(&registers).0]);
+        }
         let recheck = self.condition(&rows.recheck)?;
         let mut code = Code::new();
         for (index, target) in rows.targets.iter().enumerate() {
@@ -345,8 +358,10 @@ impl Encoder<'_> {
         let record = LockRows {
             child,
             locks: self.plan.list(&locks).0,
+            joins: self.plan.list(&joins).0,
             recheck,
             recompute: code.finish(&mut self.plan).0,
+            saved: self.plan.list(&saved).0,
             buffer: self.new_buffer(),
         };
         Ok(record.write(&mut self.plan, state))
