@@ -103,9 +103,18 @@ impl Readied {
     }
 }
 
-/// What a body is of: the number of a routine or a trigger, whether it is the condition of a trigger, and the types of a call if the
-/// arguments decide about them.
-pub(crate) type Of = (Oid, bool, Vec<Oid>);
+/// What a body is of.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Of {
+    /// The number of a routine or a trigger.
+    pub(crate) oid: Oid,
+    /// Which definition of it was read: whoever comes with an older one, found just before it was replaced, must not leave it to others.
+    pub(crate) made: u64,
+    /// It is the condition of a trigger.
+    pub(crate) is_condition: bool,
+    /// The types of a call, if the arguments decide about them.
+    pub(crate) types: Vec<Oid>,
+}
 
 /// The bodies of a process: what they are of, and of which version of the definitions.
 pub(crate) struct Bodies(Spin<Vec<(Of, u64, Arc<Readied>)>>);

@@ -17,7 +17,7 @@ use crate::catalog::trigger::{self, BEFORE, DELETE, INSERT, ROW, TriggerDef, UPD
 use crate::exec::trigger::{Captured, Fired, Firing, TRANSITIONS, Transition};
 use crate::plan::blob::{Constant, get_value};
 use crate::procedure::frame::{Field, Slot};
-use crate::procedure::kept::Readied;
+use crate::procedure::kept::{Of, Readied};
 use crate::procedure::run::{Interpreter, Nesting, Notices};
 use crate::procedure::tree::{Gives, TypeText, Variable};
 use crate::types::array::{Dimension, encode};
@@ -133,7 +133,7 @@ impl<A: Allocator + Copy> Session<A> {
         let Some(condition) = &trigger.condition else { return Ok(true) };
         let text = format!("BEGIN RETURN ({}); END", trigger::spread(condition, &table));
         let known = (trigger.name.as_str(), Gives::Value, variables(&trigger.name));
-        let readied = self.readied_trigger(env, &trigger, (&text, true), known)?;
+        let readied = self.readied_trigger(env, (&trigger, table.version), (&text, true), known)?;
         let nesting = Nesting { depth: 0, atomic: true };
         let name = format!("{}()", trigger.name);
         let mut interpreter = Interpreter::new(self, env, notices, &readied, &name, nesting);
@@ -165,7 +165,7 @@ impl<A: Allocator + Copy> Session<A> {
         notices: Notices<'_>,
     ) -> Result<Fired> {
         let known = (routine.name.as_str(), Gives::Row, variables(&routine.name));
-        let readied = self.readied_trigger(env, &trigger, (&routine.body, false), known)?;
+        let readied = self.readied_trigger(env, (&trigger, routine.version), (&routine.body, false), known)?;
         let schema = self.catalog(env)?.schema_name(table.schema).unwrap_or_default();
         let arguments: Vec<Datum<'_>> = trigger.arguments.iter().map(|argument| Datum::text(argument)).collect();
         let dimension = Dimension { length: arguments.len() as u32, lower: 0 };
@@ -234,13 +234,13 @@ impl<A: Allocator + Copy> Session<A> {
     fn readied_trigger(
         &mut self,
         env: &Environment<'_>,
-        trigger: &TriggerDef,
+        (trigger, made): (&TriggerDef, u64),
         (text, is_condition): (&str, bool),
         (label, gives, variables): (&str, Gives, Vec<Variable>),
     ) -> Result<Arc<Readied>> {
         let shared = env.database.shared.as_ref().filter(|_| self.shares_plans(env));
         let settled = shared.and_then(|shared| shared.settled());
-        let key = (trigger.oid, is_condition, Vec::new());
+        let key = Of { oid: trigger.oid, made, is_condition, types: Vec::new() };
         if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }

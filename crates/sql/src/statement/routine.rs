@@ -16,7 +16,7 @@ use crate::parser::ast::{CreateRoutine, DoBlock, Returns, RoutineBody, RoutineKi
 use crate::plan::blob::Constant;
 use crate::plan::{Plan, flags};
 use crate::procedure::frame::{Frame, Slot, shapes};
-use crate::procedure::kept::Readied;
+use crate::procedure::kept::{Of, Readied};
 use crate::procedure::read;
 use crate::procedure::run::{Interpreter, Nesting, Notices, Returned};
 use crate::procedure::tree::{Gives, Kind, TypeText, Variable as Declared};
@@ -479,16 +479,16 @@ impl<A: Allocator + Copy> Session<A> {
         let settled =
             env.database.shared.as_ref().filter(|_| self.shares_plans(env)).and_then(|shared| shared.settled());
         let settled = settled.filter(|_| !routine.oid.is_none());
-        let key = (routine.oid, false, types);
+        let key = Of { oid: routine.oid, made: routine.version, is_condition: false, types };
         if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }
-        let names_result = match key.2.is_empty() {
+        let names_result = match key.types.is_empty() {
             true => false,
             false => self.catalog(env)?.routine(routine.oid).is_some_and(|known| has_result_variable(&known)),
         };
         let readied = self.read_body(env, routine, names_result, settled)?;
-        if !key.2.is_empty() && readied.body.is_sql {
+        if !key.types.is_empty() && readied.body.is_sql {
             // Nobody knew the types when the function was made.
             self.check_result(env, routine, &readied)?;
         }
