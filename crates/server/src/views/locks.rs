@@ -12,18 +12,15 @@
 //! `virtualtransaction` is the session's number and when its transaction began.
 
 use crate::serve::activity::Activity;
-use base::{RelId, Result, SessionId};
+use base::{RelId, Result, SessionId, Xid};
 use kernel::clock;
 use kernel::session::{slot, slots_reached};
 use sql::catalog::definition::Rows;
 use sql::catalog::{RowSink, ViewContext};
 use sql::types::Oid;
 use storage::Storage;
+use storage::txn::LockMode;
 use storage::txn::lock::{Held, LockClass};
-use storage::txn::{LockKey, LockMode};
-
-/// The bit of an object's number that tells that it is a name's ([`LockKey::object`] has 32 bits only).
-const NAME: u64 = 1 << 63;
 
 pub struct Provider {
     pub sessions: Activity,
@@ -49,32 +46,21 @@ impl sql::catalog::Provider for Provider {
     fn rows(&self, context: &ViewContext<'_>, rows: &mut RowSink) -> Result<()> {
         let transactions = self.storage.transactions;
         for held in transactions.locks().held(transactions) {
-            self.row(rows, self.locked(context, &held), &held);
+            self.row(rows, self.locked(context, &held), held.session, held.mode, (held.granted, held.fast));
         }
-        let key = LockKey::advisory(0, 0);
         for slot in slots_reached().iter().filter(|slot| slot.is_used() && slot.in_transaction()) {
             let virtual_xid = Some(self.virtual_xid(slot.id()));
             let locked = Locked { kind: "virtualxid", virtual_xid, ..Locked::default() };
-            self.row(
-                rows,
-                locked,
-                &Held { key, session: slot.id(), mode: LockMode::Exclusive, granted: true, fast: true },
-            );
+            self.row(rows, locked, slot.id(), LockMode::Exclusive, (true, true));
         }
+        let of_transaction = |xid: Xid| Locked { kind: "transactionid", xid: Some(xid.0), ..Locked::default() };
         for running in transactions.running() {
             let Some(xid) = running.xid else { continue };
-            let locked = Locked { kind: "transactionid", xid: Some(xid.0), ..Locked::default() };
-            let (session, mode) = (running.session, LockMode::Exclusive);
-            self.row(rows, locked, &Held { key, session, mode, granted: true, fast: false });
+            self.row(rows, of_transaction(xid), running.session, LockMode::Exclusive, (true, false));
         }
         for slot in slots_reached().iter().filter(|slot| slot.is_used()) {
             let Some(xid) = transactions.awaited(slot.id()) else { continue };
-            let locked = Locked { kind: "transactionid", xid: Some(xid.0), ..Locked::default() };
-            self.row(
-                rows,
-                locked,
-                &Held { key, session: slot.id(), mode: LockMode::Share, granted: false, fast: false },
-            );
+            self.row(rows, of_transaction(xid), slot.id(), LockMode::Share, (false, false));
         }
         Ok(())
     }
@@ -87,7 +73,7 @@ impl Provider {
         let locked = Locked { kind: key.class.as_str(), database, ..Locked::default() };
         match key.class {
             LockClass::Relation => Locked { relation: Some(Oid(key.first)), ..locked },
-            LockClass::Object if key.second & NAME != 0 => locked,
+            LockClass::Object if key.is_name() => locked,
             LockClass::Object => {
                 Locked { class: Some(key.first), object: Some(key.second as u32), part: Some(0), ..locked }
             }
@@ -113,9 +99,16 @@ impl Provider {
         format!("{}/{began}", slot(session).number())
     }
 
-    fn row(&self, rows: &mut RowSink, locked: Locked, held: &Held) {
-        let slot = slot(held.session);
-        let waited = slot.waiting().filter(|_| !held.granted);
+    fn row(
+        &self,
+        rows: &mut RowSink,
+        locked: Locked,
+        session: SessionId,
+        mode: LockMode,
+        (granted, fast): (bool, bool),
+    ) {
+        let slot = slot(session);
+        let waited = slot.waiting().filter(|_| !granted);
         let since = waited.map(|(_, _, since)| clock::wall_us() - (clock::now().saturating_sub(since) / 1000) as i64);
         rows.row()
             .text(locked.kind)
@@ -128,11 +121,11 @@ impl Provider {
             .maybe(locked.class)
             .maybe(locked.object)
             .maybe(locked.part)
-            .text(&self.virtual_xid(held.session))
+            .text(&self.virtual_xid(session))
             .int(slot.number())
-            .text(held.mode.as_str())
-            .bool(held.granted)
-            .bool(held.fast)
+            .text(mode.as_str())
+            .bool(granted)
+            .bool(fast)
             .maybe(since)
             .end();
     }

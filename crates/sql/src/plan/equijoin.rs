@@ -131,6 +131,7 @@ impl Planner<'_> {
         is_better.then_some(turned)
     }
 
+    /// A hash join, turned around if that is better.
     fn hash_join(&self, join: JoinType, outer: Node, inner: Node, keys: Keys, condition: Vec<Expr>) -> Node {
         match self.turned(join, &outer, &inner) {
             Some(join) => {

@@ -32,7 +32,6 @@ use storage::Snapshot;
 use storage::heap::{CommandPairs, Heap, Isolation, Outcome, Reader, Writer};
 use storage::page::Tid;
 use storage::relation::Relations;
-use storage::txn::lock::LockClass;
 use storage::txn::{LockKey, LockMode};
 
 /// A change of an object: its new image, or none if it goes.
@@ -72,8 +71,7 @@ fn name_key(database: Oid, schema: Oid, name: &str) -> LockKey {
     const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x100_0000_01b3);
     let bytes = database.0.to_le_bytes().into_iter().chain(name.bytes());
     let hash = bytes.fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1));
-    // Two names that share a lock only wait for one another. Numbers of objects are 32 bits wide.
-    LockKey { class: LockClass::Object, first: schema.0, second: hash | 1 << 63 }
+    LockKey::name(schema.0, hash)
 }
 
 /// Writes objects of a database anew, as one command.

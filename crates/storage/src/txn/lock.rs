@@ -165,6 +165,9 @@ impl LockClass {
     }
 }
 
+/// The bit that tells a name from an object, whose number has 32 bits.
+const NAME: u64 = 1 << 63;
+
 /// What is locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LockKey {
@@ -185,6 +188,16 @@ impl LockKey {
     /// An object of the catalog: the catalog it is in, and its object id.
     pub const fn object(catalog: u32, oid: u32) -> LockKey {
         LockKey { class: LockClass::Object, first: catalog, second: oid as u64 }
+    }
+
+    /// A name that something is being given, by a hash, in a schema or catalog. Two names that share a lock only wait for one another.
+    pub const fn name(within: u32, hash: u64) -> LockKey {
+        LockKey { class: LockClass::Object, first: within, second: hash | NAME }
+    }
+
+    /// True if it is a name's.
+    pub fn is_name(self) -> bool {
+        self.class == LockClass::Object && self.second & NAME != 0
     }
 
     /// A row version.
