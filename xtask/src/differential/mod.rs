@@ -48,6 +48,8 @@ const PER_WORLD: u64 = 400;
 /// How many differences of one way are made small and printed, and how many ways end a run.
 const OF_A_WAY: u32 = 2;
 const ENOUGH: usize = 12;
+/// So many statements between two reports of how far the run is.
+const BETWEEN_REPORTS: u64 = 5_000;
 /// How often a statement is tried in a smaller form.
 const TRIES: usize = 600;
 
@@ -86,7 +88,7 @@ pub fn run(mut args: Args) -> Outcome<()> {
 fn compare(mut sides: Sides, first: u64, count: u64) -> Outcome<()> {
     let (mut asked, mut refused, mut rows, mut different) = (0, 0, 0, 0);
     let mut ways: BTreeMap<String, u32> = BTreeMap::new();
-    let mut seed = first;
+    let (mut seed, mut told) = (first, 0);
     while asked < count && ways.len() < ENOUGH {
         let mut rng = Rng::with_seed(seed);
         let (tables, statements) = schema::draw(&mut rng);
@@ -126,6 +128,10 @@ fn compare(mut sides: Sides, first: u64, count: u64) -> Outcome<()> {
             }
         }
         seed += 1;
+        if asked / BETWEEN_REPORTS > told {
+            told = asked / BETWEEN_REPORTS;
+            println!("{asked} statements, {different} different; seed {seed} is next");
+        }
     }
     println!(
         "differential: {asked} statements of seeds {first} to {}: {different} different, {refused} refused or too slow, {rows} rows",

@@ -15,7 +15,8 @@
 //! 1. Whoever asks for a fill knows that nobody else uses the frame: in the buffer pool, by the frame's state word. It is
 //!    checked: a fill of a latched frame, or a latch of a filling one, is a bug and panics.
 //! 2. Memory is backed before a frame's first use ([`Frames::back`]), and stays.
-//! 3. Hints may be set by whoever holds the latch shared ([`FrameRead::set_bits`]): see there.
+//! 3. Hints may be set by whoever holds the latch shared ([`FrameRead::set_bits`]), and a number may be read by whoever does not
+//!    ([`Frames::peek`]): see there.
 
 use super::Shared;
 use super::prefetch::{prefetch, prefetch_at};
@@ -109,6 +110,18 @@ impl Frames {
         }
     }
 
+    /// The four bytes in which an offset of a frame lies, whoever holds it and whatever they are by then: good for nothing but to guess
+    /// what to [`Frames::prefetch`].
+    ///
+    /// They may be changing meanwhile: the remark at [`FrameRead::set_bits`] holds here too, and what is made of the answer must be right
+    /// for any number.
+    #[inline]
+    pub fn peek(&self, index: usize, offset: usize) -> u32 {
+        let number = offset % FRAME_BYTES / size_of::<u32>();
+        // SAFETY: in bounds and aligned, and the memory of a frame that was ever used stays; the number is read in one piece.
+        unsafe { self.bytes(index).cast::<AtomicU32>().add(number).as_ref() }.load(Relaxed)
+    }
+
     /// Latches a frame to read it, waiting as long as it takes.
     #[inline]
     pub fn read(&self, index: usize, event: Event) -> FrameRead {
@@ -117,6 +130,7 @@ impl Frames {
     }
 
     /// Latches a frame to read it if that needs no wait.
+    #[inline]
     pub fn try_read(&self, index: usize) -> Option<FrameRead> {
         let latch = self.sides.get(index).latch.try_lock(Mode::Shared)?;
         Some(FrameRead { bytes: self.bytes(index), latch: self.latched(index, latch) })

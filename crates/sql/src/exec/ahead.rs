@@ -145,7 +145,8 @@ impl Exec<'_> {
         if scan.flags & ONLY != 0 {
             return Ok(());
         }
-        places().try_for_each(|tid| heap.approach_row(*tid))
+        places().for_each(|tid| heap.approach_row(*tid));
+        Ok(())
     }
 
     /// The outer node's next row, and its key; false if a part of it is null; none if there is no row.

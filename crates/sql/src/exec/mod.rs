@@ -16,7 +16,7 @@
 //! | [`recursive`] | recursive queries, common tables |
 //! | `spill`, `merge`, `kept` | what does not fit in memory: rows in files, sorted and merged, read again |
 //! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], `merge_join`, [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
-//! | `ahead` | rows that a loop reads ahead, to look up what belongs to several at a time |
+//! | `ahead`, `run` | rows that a loop reads ahead, to look up what belongs to several at a time; rows of one page, read together |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`trigger`] | triggers of the tables that are changed |
@@ -57,6 +57,7 @@ mod privilege;
 pub mod recursive;
 pub mod reference;
 pub mod routine;
+mod run;
 pub mod scan;
 pub mod sequence;
 pub mod series;

@@ -10,6 +10,7 @@
 //!    ([`storage::relation::sight`]), the row is not looked at.
 //! 5. Entries that lead to nothing are marked on the way ([`Fetched::Dead`]).
 
+use super::run::Run;
 use super::value::{BUFFER_BYTES_MAX, Memory, Value};
 use super::{Exec, State};
 use crate::key::{self, KeyColumn};
@@ -71,6 +72,7 @@ pub(super) struct IndexState {
     low: Vec<u8>,
     high: Vec<u8>,
     place: Place,
+    run: Run,
     /// Where the index has all that is read: which pages are known, and where values lie that its keys have in another form.
     sight: Option<Sight>,
     types: SmallVec<[Oid; 4]>,
@@ -294,6 +296,7 @@ impl Exec<'_> {
                     low: Vec::new(),
                     high: Vec::new(),
                     place: Place::New,
+                    run: Run::default(),
                     read: begun(tables.relations, record.index)?,
                     index_rel: RelId(record.index),
                     sight: None,
@@ -316,6 +319,12 @@ impl Exec<'_> {
         }
         let columns = self.plan.bytes.list(At(record.columns));
         loop {
+            if let Some((tid, place)) = state.run.next() {
+                if self.give_of_run(record, state, tid, place)? {
+                    return Ok(true);
+                }
+                continue;
+            }
             let tid = match &mut state.place {
                 Place::New | Place::Done => return Ok(false),
                 Place::Among(found, at) => match found.tids().get(*at) {
@@ -333,6 +342,13 @@ impl Exec<'_> {
                     }
                 },
             };
+            if let (Place::Range(cursor), None) = (&mut state.place, state.sight) {
+                let Some(tables) = &self.tables else { return Err(no_tables()) };
+                let into = (&mut self.memory, record.buffer);
+                if state.run.read((&state.heap, &tables.reader()), cursor, tid, into)? {
+                    continue;
+                }
+            }
             self.breath()?;
             state.read.returned += 1;
             if let Some(sight) = state.sight {
@@ -388,6 +404,28 @@ impl Exec<'_> {
                 return Ok(true);
             }
         }
+    }
+
+    /// Sets registers from a row of the scan's run; true if it is one that is looked for.
+    #[inline]
+    fn give_of_run(
+        &mut self,
+        record: &IndexScan,
+        state: &mut IndexState,
+        tid: Tid,
+        place: Range<usize>,
+    ) -> Result<bool> {
+        self.breath()?;
+        state.read.returned += 1;
+        state.read.fetched += 1;
+        let (memory, registers) = (&mut self.memory, &mut self.registers);
+        // Behind the rows are large values of the one before.
+        memory.buffers[record.buffer as usize].truncate(state.run.bytes());
+        let wanted = (record.buffer, self.plan.bytes.list(At(record.columns)), &state.shapes[..]);
+        load_place(state.heap.relations(), memory, registers, wanted, place)?;
+        self.set(record.row_register, tid_value(tid));
+        self.set(record.table_register, Value::Int(record.table.into()));
+        self.holds(record.filter)
     }
 
     /// Sets registers from the entry that was found last.
@@ -523,6 +561,7 @@ impl SeqState {
 impl IndexState {
     /// What is looked for is computed again.
     pub(super) fn restart(&mut self) {
+        self.run.restart();
         self.place = Place::New;
     }
 
@@ -531,11 +570,13 @@ impl IndexState {
         self.read.scans += 1;
         self.low.clear();
         self.low.extend_from_slice(key);
+        self.run.restart();
         self.place = Place::Among(found, 0);
     }
 
     /// Nothing is looked for.
     pub(super) fn finish(&mut self) {
+        self.run.restart();
         self.place = Place::Done;
     }
 

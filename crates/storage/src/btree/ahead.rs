@@ -1,24 +1,30 @@
 //! The entries of several keys at a time: each step is taken for all of them before the next one.
 //!
 //! One look-up in a large index waits for memory again and again: the page table, the frame's state, the leaf's header, its slots, the
-//! entry. Inner pages are few and near. So the leaves of all keys are found first and asked for, and then looked into for a few keys
-//! in turns; what a single look-up waits for one after the other comes for several at once.
+//! entry. So all keys go down the tree together, which pins and latches a page once for all keys that pass it; the leaves are asked
+//! for; and then they are looked into for a few keys in turns: what a single look-up waits for one after the other comes for
+//! several at once.
+//!
+//! Rules
+//! 1. The leaves of a few keys are latched together, in the order of the keys and not of the leaves; so none of these latches is waited
+//!    for. A key whose leaf cannot be had at once is looked up alone, after the others are let go.
 //!
 //! Different from a sorted batch (as in MariaDB's batched key access): the order of the keys stays, because whoever asks has rows to
 //! give in it.
 
 use super::descend::{STEPS_MAX, is_right_of, right_of};
 use super::lookup::matches_on;
-use super::{Btree, Matches, tree_page};
-use crate::buffer::{PageRef, Pinned};
+use super::{Btree, Matches, ROOT_BLOCK, tree_page};
+use crate::buffer::PageRef;
 use crate::page::btree::{BtreePage, SAMPLES};
-use crate::page::{PageBytes, Tid, header};
+use crate::page::{Tid, header};
 use base::Result;
 use kernel::region::prefetch::prefetch;
+use std::array;
 
 /// How many keys are looked up at a time.
 pub const KEYS_MAX: usize = 64;
-/// How many leaves are pinned at a time: some of what a session may pin (`HELD_MAX`), and enough that their memory
+/// How many leaves are pinned and latched at a time: some of what a session may hold (`HELD_MAX`), and enough that their memory
 /// comes meanwhile.
 const TOGETHER: usize = 8;
 
@@ -29,74 +35,98 @@ impl Btree {
     /// # Panics
     ///
     /// If they are more than [`KEYS_MAX`].
-    pub fn lookup_each<'k>(
-        &self,
-        keys: impl Iterator<Item = &'k [u8]> + Clone,
-        found: &mut Vec<Matches>,
-    ) -> Result<()> {
-        let mut leaves = [0; KEYS_MAX];
-        let mut count = 0;
-        for key in keys.clone() {
-            leaves[count] = self.leaf_of(key)?;
-            self.relations.pool.expect(self.page_id(leaves[count]));
+    pub fn lookup_each<'k>(&self, keys: impl Iterator<Item = &'k [u8]>, found: &mut Vec<Matches>) -> Result<()> {
+        let (mut all, mut count): ([&[u8]; KEYS_MAX], _) = ([&[]; KEYS_MAX], 0);
+        for key in keys {
+            all[count] = key;
             count += 1;
         }
-        for &leaf in &leaves[..count] {
-            self.relations.pool.approach(self.page_id(leaf), [0, SAMPLES]);
+        let keys = &all[..count];
+        let leaves = &mut [ROOT_BLOCK; KEYS_MAX][..count];
+        self.go_down(keys, leaves)?;
+        leaves.iter().for_each(|&leaf| self.relations.pool.expect(self.page_id(leaf)));
+        leaves.iter().for_each(|&leaf| self.relations.pool.approach(self.page_id(leaf), [0, SAMPLES]));
+        for (keys, leaves) in keys.chunks(TOGETHER).zip(leaves.chunks(TOGETHER)) {
+            self.look_into(keys, leaves, found)?;
         }
-        let mut keys = keys.zip(&leaves[..count]).peekable();
-        let mut group = Vec::with_capacity(TOGETHER);
-        while keys.peek().is_some() {
-            for (key, &leaf) in keys.by_ref().take(TOGETHER) {
-                group.push((key, self.pin(leaf)?));
+        Ok(())
+    }
+
+    /// Turns blocks, first those of the root, into the leaves that the keys' first entries belong to, or ones left of them by now.
+    fn go_down(&self, keys: &[&[u8]], blocks: &mut [u32]) -> Result<()> {
+        // A bit for each key that is still above its leaf.
+        let mut above = u64::MAX.checked_shr((KEYS_MAX - keys.len()) as u32).unwrap_or(0);
+        let mut steps = 0;
+        while above != 0 {
+            // All keys that are at the same page take their step together.
+            let block = blocks[above.trailing_zeros() as usize];
+            let pinned = self.pin(block)?;
+            let page = pinned.read();
+            let view = tree_page(&page)?;
+            for (at, key) in keys.iter().enumerate() {
+                if blocks[at] != block || above & 1 << at == 0 {
+                    continue;
+                }
+                let point = (*key, Tid::MIN);
+                if view.is_leaf() {
+                    above &= !(1 << at);
+                } else if is_right_of(view, point) {
+                    blocks[at] = right_of(&page)?;
+                } else {
+                    blocks[at] = view.child(view.child_position(point.0, point.1));
+                    if view.level() == 1 {
+                        above &= !(1 << at);
+                    }
+                }
             }
-            // Each step asks for what the next one reads.
-            for (key, leaf) in &group {
-                on_leaf(leaf, |page, view| view.first_reads(key).iter().for_each(|&at| prefetch(&page[at])))?;
-            }
-            for (key, leaf) in &group {
-                on_leaf(leaf, |page, view| prefetch(&page[view.last_read(key)]))?;
-            }
-            for (key, leaf) in group.drain(..) {
-                let look = |page: &PageRef<'_>, view: BtreePage<'_>| matches_on(view, key, header::lsn(page));
-                found.push(self.at_leaf_from(leaf, (key, Tid::MIN), look)?);
+            steps += 1;
+            if steps == STEPS_MAX {
+                drop(page);
+                return Err(self.goes_in_a_circle(&pinned));
             }
         }
         Ok(())
     }
 
-    /// The leaf that a key's first entry belongs to, or one left of it by now.
-    fn leaf_of(&self, key: &[u8]) -> Result<u32> {
-        let point = (key, Tid::MIN);
-        let mut pinned = self.descend(point, 1)?;
-        for _ in 0..STEPS_MAX {
-            let page = pinned.read();
-            let view = tree_page(&page)?;
-            if view.is_leaf() {
-                return Ok(page.id().block);
-            }
-            let is_right = is_right_of(view, point);
-            let next = match is_right {
-                true => right_of(&page)?,
-                false => view.child(view.child_position(point.0, point.1)),
-            };
-            if view.level() == 1 && !is_right {
-                return Ok(next);
-            }
-            drop(page);
-            pinned = self.pin(next)?;
+    /// Looks a few keys up in their leaves.
+    fn look_into(&self, keys: &[&[u8]], leaves: &[u32], found: &mut Vec<Matches>) -> Result<()> {
+        let mut pins = [const { None }; TOGETHER];
+        for (pin, &leaf) in pins.iter_mut().zip(leaves) {
+            *pin = Some(self.pin(leaf)?);
         }
-        Err(self.goes_in_a_circle(&pinned))
+        let first = found.len();
+        {
+            let pages: [Option<PageRef<'_>>; TOGETHER] = array::from_fn(|at| pins[at].as_ref()?.try_read());
+            let mut views = [None; TOGETHER];
+            for (view, page) in views.iter_mut().zip(&pages) {
+                if let Some(page) = page {
+                    *view = Some(tree_page(page)?).filter(|view| view.is_leaf()).map(|view| (page, view));
+                }
+            }
+            // Each step asks for what the next one reads.
+            let looks = || keys.iter().zip(&views);
+            for (key, look) in looks() {
+                if let Some((page, view)) = look {
+                    view.first_reads(key).iter().for_each(|&at| prefetch(&page[at]));
+                }
+            }
+            for (key, look) in looks() {
+                if let Some((page, view)) = look {
+                    prefetch(&page[view.last_read(key)]);
+                }
+            }
+            found.extend(looks().map(|(key, look)| match look {
+                Some((page, view)) if !is_right_of(*view, (key, Tid::MIN)) => matches_on(*view, key, header::lsn(page)),
+                _ => Matches::UNKNOWN,
+            }));
+        }
+        // Nothing is latched any more.
+        for ((key, leaf), found) in keys.iter().zip(pins).zip(&mut found[first..]) {
+            if let Some(leaf) = leaf.filter(|_| found.is_unknown()) {
+                let look = |page: &PageRef<'_>, view: BtreePage<'_>| matches_on(view, key, header::lsn(page));
+                *found = self.at_leaf_from(leaf, (key, Tid::MIN), look)?;
+            }
+        }
+        Ok(())
     }
-}
-
-/// Looks at a page that was a leaf, if it still is one.
-#[inline]
-fn on_leaf(leaf: &Pinned, look: impl FnOnce(&PageBytes, BtreePage<'_>)) -> Result<()> {
-    let page = leaf.read();
-    let view = tree_page(&page)?;
-    if view.is_leaf() {
-        look(&page, view);
-    }
-    Ok(())
 }

@@ -19,6 +19,14 @@ pub struct Matches {
 }
 
 impl Matches {
+    /// In place of what has still to be found.
+    pub(super) const UNKNOWN: Matches =
+        Matches { tids: [Tid::NONE; MATCHES_MAX], count: u8::MAX, more: false, lsn: Lsn(0) };
+
+    pub(super) fn is_unknown(&self) -> bool {
+        self.count == u8::MAX
+    }
+
     /// The places, in order.
     #[inline]
     pub fn tids(&self) -> &[Tid] {

@@ -234,6 +234,24 @@ impl Cursor {
         &self.keys[start as usize..self.entries[last].key_end as usize]
     }
 
+    /// The places that are handed out next, as far as they are at hand and in one block of the table.
+    pub fn upcoming(&self, block: u32) -> impl Iterator<Item = Tid> {
+        self.entries[self.taken..].iter().map(|entry| entry.tid).take_while(move |tid| tid.block == block)
+    }
+
+    /// The first places behind those in one block of the table, each in another one, as far as they are at hand.
+    pub fn later(&self, block: u32) -> impl Iterator<Item = Tid> {
+        let mut last = block;
+        let is_next = move |tid: &Tid| std::mem::replace(&mut last, tid.block) != tid.block;
+        self.entries[self.taken..].iter().map(|entry| entry.tid).filter(is_next)
+    }
+
+    /// Hands out some of the [upcoming](Cursor::upcoming) at once.
+    pub fn skip(&mut self, count: usize) {
+        debug_assert!(self.taken + count <= self.entries.len());
+        self.taken += count;
+    }
+
     /// Says that nobody can see anything behind the entry that was handed out last ([`crate::heap::Fetched::Dead`]): searches will pass
     /// over it, and it goes when its leaf is full.
     pub fn kill(&mut self) {

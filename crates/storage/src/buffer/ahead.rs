@@ -4,7 +4,9 @@
 //! whoever is going to pin several pages calls [`Pool::expect`] for all of them, then [`Pool::approach`] for all of them, and then pins
 //! them one by one: what would be three waits for memory a page has become one or two for all.
 //!
-//! Both are hints: a page that is not in the pool, or not the first of its bucket, is pinned as ever.
+//! Of a page whose frame is at hand, [`Pool::guess`] reads numbers and asks for what they lead to.
+//!
+//! All of them are hints: a page that is not in the pool, or not the first of its bucket, is pinned as ever.
 
 use super::Pool;
 use base::PageId;
@@ -23,6 +25,22 @@ impl Pool {
     pub(crate) fn approach<const N: usize>(&self, page: PageId, offsets: [usize; N]) {
         if let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) {
             prefetch(&self.descriptors[frame as usize]);
+            self.frames.prefetch(frame as usize, offsets);
+        }
+    }
+
+    /// Third step: lets `lead` read numbers of the page without a pin or a latch, and asks for the lines of what they lead to in the
+    /// page. They may be any: another page's, or half changed.
+    #[inline]
+    pub(crate) fn guess<const N: usize>(
+        &self,
+        page: PageId,
+        lead: impl FnOnce(&dyn Fn(usize) -> u32) -> Option<[usize; N]>,
+    ) {
+        let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) else { return };
+        if self.descriptors[frame as usize].page() == page
+            && let Some(offsets) = lead(&|offset| self.frames.peek(frame as usize, offset))
+        {
             self.frames.prefetch(frame as usize, offsets);
         }
     }

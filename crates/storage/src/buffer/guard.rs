@@ -49,6 +49,7 @@ impl Pinned {
     }
 
     /// Latches it to be read if that needs no wait.
+    #[inline]
     pub fn try_read(&self) -> Option<PageRef<'_>> {
         let frame = self.frames().try_read(self.pin.frame() as usize)?;
         Some(PageRef { frame, pinned: self })

@@ -6,12 +6,12 @@
 use super::{Heap, Reader, view};
 use crate::buffer::PageRef;
 use crate::page::heap::row::{HEAP_ONLY, ROW_FLAGS, XMIN_ABORTED};
-use crate::page::heap::{Fate, HeapPage, Slot, Version, word_at};
+use crate::page::heap::{Fate, HeapPage, Slot, Version, row_behind, word_at};
 use crate::page::{PAGE_SIZE, Tid};
 use crate::relation::row::Count;
 use crate::relation::sight::Sight;
 use base::Result;
-use kernel::region::prefetch::{LINE_BYTES, prefetch};
+use kernel::region::prefetch::LINE_BYTES;
 
 /// What there was behind a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,16 +48,13 @@ impl Heap {
         self.relations.pool.approach(self.page_of(root), [0, word_at(root.slot)]);
     }
 
-    /// Says so for the last time: asks for the row's version. Errors: those of [`crate::Pool::pin`].
+    /// Says so for the last time, after other work: asks for the row's version, if its place seems to have one.
     #[inline]
-    pub fn approach_row(&self, root: Tid) -> Result<()> {
-        let pinned = self.relations.pool.pin(self.page_of(root))?;
-        let page = pinned.read();
-        if let Some(at) = view(&page)?.and_then(|heap| heap.row_read(root.slot)) {
-            prefetch(&page[at]);
-            prefetch(&page[(at + LINE_BYTES).min(PAGE_SIZE - 1)]);
-        }
-        Ok(())
+    pub fn approach_row(&self, root: Tid) {
+        self.relations.pool.guess(self.page_of(root), |peek| {
+            let at = row_behind(root.slot, peek)?;
+            Some([at, (at + LINE_BYTES).min(PAGE_SIZE - 1)])
+        });
     }
 
     /// Looks at the row that an index knows under `root`, if the snapshot sees it: calls `look` with the version's place and bytes,
@@ -83,26 +80,21 @@ impl Heap {
         let pinned = self.relations.pool.pin(self.page_of(root))?;
         let page = pinned.read();
         let Some(heap) = view(&page)? else { return Ok(Fetched::Dead) };
-        let mut at = heap.chain(root.slot);
-        let mut steps = 0;
-        while let Some((slot, version)) = at {
-            if self.sees(&page, heap, slot, &version, reader) {
-                let result = look(Tid::new(root.block, slot), version.row());
-                let worth_pruning = steps > 0 && self.is_worth_pruning(heap);
-                if let Some(sight) = sight
-                    && heap.all_visible()
-                {
-                    sight.note(root.block);
-                }
-                drop(page);
-                if worth_pruning {
-                    drop(pinned);
-                    let _ = self.prune_in_passing(root.block);
-                }
-                return Ok(Fetched::Row(result));
+        let (seen, steps) = self.seen_of(&page, heap, root.slot, reader);
+        if let Some((slot, version)) = seen {
+            let result = look(Tid::new(root.block, slot), version.row());
+            let worth_pruning = steps > 0 && self.is_worth_pruning(heap);
+            if let Some(sight) = sight
+                && heap.all_visible()
+            {
+                sight.note(root.block);
             }
-            steps += 1;
-            at = heap.chain_next(&version).filter(|_| steps <= heap.slot_count());
+            drop(page);
+            if worth_pruning {
+                drop(pinned);
+                let _ = self.prune_in_passing(root.block);
+            }
+            return Ok(Fetched::Row(result));
         }
         let dead = steps == 0 || self.is_dead(heap, root.slot);
         // Of a dead chain the caller will say so in the index, and then nobody comes here again before a vacuum does.
@@ -114,6 +106,50 @@ impl Heap {
             pruned = self.prune_in_passing(root.block);
         }
         Ok(if dead && (steps == 0 || pruned) { Fetched::Dead } else { Fetched::Invisible })
+    }
+
+    /// Looks at rows that an index knows under places in one block, as [`Heap::fetch`] does at each, but under the page's latch once.
+    /// Ends before the first of which the snapshot sees nothing; answers how many it has looked at.
+    ///
+    /// Errors: those of [`crate::Pool::pin`].
+    pub fn fetch_run(
+        &self,
+        reader: &Reader<'_>,
+        block: u32,
+        slots: impl Iterator<Item = u16>,
+        mut look: impl FnMut(Tid, &[u8]),
+    ) -> Result<usize> {
+        let pinned = self.relations.pool.pin(self.page_of(Tid::new(block, 0)))?;
+        let page = pinned.read();
+        let Some(heap) = view(&page)? else { return Ok(0) };
+        let mut count = 0;
+        for root in slots {
+            let (Some((slot, version)), _) = self.seen_of(&page, heap, root, reader) else { break };
+            look(Tid::new(block, slot), version.row());
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The version of a chain that the reader sees and its slot, and how many versions are before it; of none, how many there are.
+    #[inline]
+    fn seen_of<'p>(
+        &self,
+        page: &PageRef<'_>,
+        heap: HeapPage<'p>,
+        root: u16,
+        reader: &Reader<'_>,
+    ) -> (Option<(u16, Version<'p>)>, u16) {
+        let mut at = heap.chain(root);
+        let mut steps = 0;
+        while let Some((slot, version)) = at {
+            if self.sees(page, heap, slot, &version, reader) {
+                return (Some((slot, version)), steps);
+            }
+            steps += 1;
+            at = heap.chain_next(&version).filter(|_| steps <= heap.slot_count());
+        }
+        (None, steps)
     }
 
     /// Looks at the very version at a place, if the snapshot sees it.

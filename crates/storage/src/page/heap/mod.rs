@@ -228,14 +228,6 @@ impl<'a> HeapPage<'a> {
         }
     }
 
-    /// Where a row's first version lies in the page; none if there is no such row.
-    #[inline]
-    pub fn row_read(self, slot: u16) -> Option<usize> {
-        let word = self.word(slot);
-        let word = if word.kind() == SLOT_REDIRECT { self.word(word.target()) } else { word };
-        (word.kind() == SLOT_NORMAL).then(|| word.offset())
-    }
-
     /// The version that follows in the same chain, and its slot: on this page, heap-only, and made by the transaction
     /// that ended `version`.
     #[inline]
@@ -333,6 +325,16 @@ impl<'a> HeapPage<'a> {
     fn version_in(self, word: Word) -> Option<Version<'a>> {
         Version::new(&self.page[word.offset()..word.offset() + word.len()])
     }
+}
+
+/// Where a row's first version seems to lie in a page of which `peek` tells the number at an offset; none if there seems to be no such
+/// row.
+#[inline(always)]
+pub(crate) fn row_behind(slot: u16, peek: impl Fn(usize) -> u32) -> Option<usize> {
+    let word_of = |slot| Word(peek(word_at(slot)));
+    let word = word_of(slot);
+    let word = if word.kind() == SLOT_REDIRECT { word_of(word.target()) } else { word };
+    (word.kind() == SLOT_NORMAL).then(|| word.offset())
 }
 
 /// Where a slot's word lies in the page.
