@@ -11,10 +11,11 @@
 //! Rules
 //! 1. A plan never changes once it is finished. Nothing in it is about one execution.
 //! 2. It holds no address, no address of code, no name that has to be looked up.
-//! 3. Reading never goes outside the bytes: a wrong offset reads as zeros, which is a bug that tests see, not a crash.
+//! 3. Reading never goes outside the bytes: a wrong offset reads as zeros or as an empty list, which is a bug that tests see, not a crash.
 
 use crate::types::{Datum, Kind, Oid, Type, stored};
 use base::{Error, Result, sqlstate};
+use std::array;
 
 /// The place of something in a plan. Zero is none.
 #[repr(transparent)]
@@ -116,6 +117,22 @@ impl<'p> Bytes<'p> {
         }
     }
 
+    /// So many words at a place.
+    #[inline]
+    pub fn words<const N: usize>(self, at: u32) -> [u32; N] {
+        match self.run(at, N) {
+            Some(run) => array::from_fn(|index| u32::from_le_bytes(run[index])),
+            None => array::from_fn(|index| self.word(at + 4 * index as u32)),
+        }
+    }
+
+    /// The bytes of so many words, if all of them are there.
+    #[inline]
+    fn run(self, at: u32, words: usize) -> Option<&'p [[u8; 4]]> {
+        let bytes = self.0.get(at as usize..)?.get(..4 * words)?;
+        Some(bytes.as_chunks::<4>().0)
+    }
+
     /// The half word at a place.
     #[inline]
     pub fn half(self, at: u32) -> u16 {
@@ -150,9 +167,9 @@ impl<'p> Bytes<'p> {
     #[inline]
     pub fn list(self, at: At) -> List<'p> {
         if at.is_none() {
-            return List { bytes: self, at: 0, count: 0 };
+            return List { words: &[] };
         }
-        List { bytes: self, at: at.0 + 4, count: self.word(at.0) }
+        List { words: self.run(at.0 + 4, self.word(at.0) as usize).unwrap_or_default() }
     }
 
     /// The blob at a place.
@@ -173,43 +190,39 @@ impl<'p> Bytes<'p> {
 /// A list of words.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'p> {
-    bytes: Bytes<'p>,
-    at: u32,
-    count: u32,
+    words: &'p [[u8; 4]],
 }
 
 impl<'p> List<'p> {
     /// How many words there are.
     #[inline]
     pub fn len(self) -> usize {
-        self.count as usize
+        self.words.len()
     }
 
     /// True if there is none.
     #[inline]
     pub fn is_empty(self) -> bool {
-        self.count == 0
+        self.words.is_empty()
     }
 
     /// The word of that index.
     #[inline]
     pub fn get(self, index: usize) -> u32 {
         debug_assert!(index < self.len());
-        self.bytes.word(self.at + 4 * index as u32)
+        self.words.get(index).map_or(0, |word| u32::from_le_bytes(*word))
     }
 
     /// All words, in order.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = u32> + Clone + 'p {
-        (0..self.count as usize).map(move |index| self.bytes.word(self.at + 4 * index as u32))
+        self.words.iter().map(|word| u32::from_le_bytes(*word))
     }
 
     /// The words in groups of `N`.
     #[inline]
     pub fn groups<const N: usize>(self) -> impl ExactSizeIterator<Item = [u32; N]> + Clone + 'p {
-        let groups = self.count as usize / N;
-        (0..groups)
-            .map(move |group| std::array::from_fn(|index| self.bytes.word(self.at + 4 * (group * N + index) as u32)))
+        self.words.as_chunks::<N>().0.iter().map(|group| group.map(u32::from_le_bytes))
     }
 }
 

@@ -41,15 +41,9 @@ macro_rules! records {
             impl $name {
                 /// Reads the node at a place.
                 #[inline]
-                #[allow(unused_assignments, unused_mut, unused_variables)]
                 pub fn read(bytes: Bytes<'_>, at: At) -> $name {
-                    let mut word = at.0 + 8;
-                    let mut next = || {
-                        let value = bytes.word(word);
-                        word += 4;
-                        value
-                    };
-                    $name { $($field: next(),)* }
+                    let [$($field),*] = bytes.words(at.0 + 8);
+                    $name { $($field),* }
                 }
 
                 /// Writes the node, with the index of its state.
@@ -463,15 +457,9 @@ macro_rules! parts {
 
                 /// Reads the record at a place.
                 #[inline]
-                #[allow(unused_assignments)]
                 pub fn read(bytes: Bytes<'_>, at: At) -> $name {
-                    let mut word = at.0;
-                    let mut next = || {
-                        let value = bytes.word(word);
-                        word += 4;
-                        value
-                    };
-                    $name { $($field: next(),)* }
+                    let [$($field),*] = bytes.words(at.0);
+                    $name { $($field),* }
                 }
 
                 /// Its words.

@@ -9,7 +9,8 @@
 //! 1. Heads are searched as numbers: first the samples, which lie beside the other fields of the header, all at once;
 //!    then the run of slots between two samples, without a branch that depends on a head. On a page that is not in the
 //!    processor's caches every line of the slot array that is not read is worth more than all comparisons.
-//! 2. Whole keys, and then tids, are compared among equal heads: one entry, in an index of small distinct keys.
+//! 2. Among equal heads the next eight bytes are compared as numbers: one entry, in an index of small distinct keys; many, where a page
+//!    has keys that differ early and late. Whole keys, and then tids, are compared where these are equal too.
 //! 3. If the search key does not begin with the bytes that all keys of the page share, which any entry shows, then it
 //!    is before all of them or after all.
 //!
@@ -64,30 +65,50 @@ impl<'a> BtreePage<'a> {
         if let Some(rest) = key.get(skip..) {
             let head = head_of(rest);
             let before = self.first_at_or_after(slots, head);
-            let equal = match &slots[before..] {
-                [one, ..] if slot_head(one) != head => 0,
-                [] => 0,
-                [_] => 1,
-                [_, two, ..] if slot_head(two) != head => 1,
-                more => more.partition_point(|slot| slot_head(slot) == head),
-            };
-            let is_before = |slot: &[u8; SLOT_BYTES]| {
-                let (own, own_tid) = self.pair_in(slot);
-                match compare(own, key) {
-                    Ordering::Less => true,
-                    Ordering::Greater => false,
-                    Ordering::Equal if OR_EQUAL => own_tid <= tid,
-                    Ordering::Equal => own_tid < tid,
-                }
-            };
-            // All of this held for keys that begin as the page's do. Any of its keys tells whether this one does; the
+            // All of this holds for keys that begin as the page's do. Any of its keys tells whether this one does; the
             // one that was found is at hand.
             let (any, _) = self.pair_in(&slots[before.min(slots.len() - 1)]);
             if compare(&any[..skip], &key[..skip]) == Ordering::Equal {
-                return before + slots[before..before + equal].partition_point(is_before);
+                let (number, front) = (number_of(rest), self.entry_bytes() + skip);
+                let is_before = |slot: &[u8; SLOT_BYTES]| match self.number_in(slot, skip, front).cmp(&number) {
+                    Ordering::Less => true,
+                    Ordering::Greater => false,
+                    Ordering::Equal => self.is_pair_before::<OR_EQUAL>(slot, key, tid),
+                };
+                return before
+                    + match &slots[before..] {
+                        [one, ..] if slot_head(one) != head => 0,
+                        [] => 0,
+                        [one] => usize::from(is_before(one)),
+                        [one, two, ..] if slot_head(two) != head => usize::from(is_before(one)),
+                        more => more.partition_point(|slot| slot_head(slot) == head && is_before(slot)),
+                    };
             }
         }
         if key < self.key(first) { 0 } else { slots.len() }
+    }
+
+    /// Is the entry of a slot before (key, tid), or, with `OR_EQUAL`, at it? Looks at the whole key.
+    #[inline]
+    fn is_pair_before<const OR_EQUAL: bool>(self, slot: &[u8; SLOT_BYTES], key: &[u8], tid: Tid) -> bool {
+        let (own, own_tid) = self.pair_in(slot);
+        match compare(own, key) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal if OR_EQUAL => own_tid <= tid,
+            Ordering::Equal => own_tid < tid,
+        }
+    }
+
+    /// The [number](number_of) of what follows the first `skip` bytes of a slot's key; `front` bytes of its entry are before that.
+    #[inline(always)]
+    fn number_in(self, slot: &[u8; SLOT_BYTES], skip: usize, front: usize) -> u64 {
+        let at = (u16::from_le_bytes([slot[0], slot[1]]) & OFFSET_BITS) as usize;
+        // Read in one piece, from before it where the page ends; what is not the key's counts as zero.
+        let from = (at + front).min(PAGE_SIZE - NUMBER_BYTES);
+        let number = u64_at(self.page, from).swap_bytes().checked_shl(8 * (at + front - from) as u32).unwrap_or(0);
+        let lacking = NUMBER_BYTES.saturating_sub((u16_at(self.page, at) as usize).saturating_sub(skip));
+        number & u64::MAX.checked_shl(8 * lacking as u32).unwrap_or(0)
     }
 
     /// True if the entry at a position has the key. Of an entry with another one its slot is enough, mostly.
@@ -161,6 +182,18 @@ pub(super) fn head_of(bytes: &[u8]) -> u16 {
     }
 }
 
+/// Bytes of a key that are compared at once.
+const NUMBER_BYTES: usize = size_of::<u64>();
+
+/// The first eight bytes as a number that orders as they do, but for keys that go on where it ends; missing ones count as zero.
+#[inline(always)]
+fn number_of(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(chunk) => u64::from_be_bytes(*chunk),
+        None => bytes.iter().rev().fold(0, |number, byte| number >> 8 | u64::from(*byte) << 56),
+    }
+}
+
 #[inline(always)]
 fn slot_head(slot: &[u8; SLOT_BYTES]) -> u16 {
     u16::from_le_bytes([slot[2], slot[3]])
@@ -176,6 +209,10 @@ pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
             return order;
         }
         (left, right) = (rest_left, rest_right);
+    }
+    // Of two as long as each other the last eight bytes are compared, though some of them are known to be the same.
+    if let (true, Some(x), Some(y)) = (a.len() == b.len(), a.last_chunk(), b.last_chunk()) {
+        return u64::from_be_bytes(*x).cmp(&u64::from_be_bytes(*y));
     }
     for (x, y) in left.iter().zip(right) {
         if x != y {
