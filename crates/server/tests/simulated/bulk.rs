@@ -32,8 +32,8 @@ pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failu
 fn work(conn: &mut SimConn, me: i64, rounds: u32, is_made: &Cell<bool>) {
     let mut wire = Wire::new(conn);
     if me == 0 {
-        insist(&mut wire, "create table bulk (k int primary key, v int, filler char(400))", "42P07");
-        insist(&mut wire, "create index bulk_v on bulk (v)", "42P07");
+        wire.insist("create table bulk (k int primary key, v int, filler char(400))", &["42P07"]);
+        wire.insist("create index bulk_v on bulk (v)", &["42P07"]);
         is_made.set(true);
     }
     wait_until(&mut wire, || is_made.get());
@@ -69,18 +69,6 @@ fn work(conn: &mut SimConn, me: i64, rounds: u32, is_made: &Cell<bool>) {
         }
     }
     wire.leave(true);
-}
-
-/// Makes something, again and again until it is there.
-pub(super) fn insist(wire: &mut Wire<'_>, sql: &str, also: &str) {
-    loop {
-        match wire.simple(sql) {
-            Ok(reply) if reply.code().is_none_or(|code| code == also) => return,
-            Ok(reply) => assert!(is_transient(reply.code().unwrap_or_default()), "{sql}: {reply:?}"),
-            Err(Lost) => {}
-        }
-        wire.conn.sleep(1_000_000);
-    }
 }
 
 /// An answer that is no error that is nobody's mistake.

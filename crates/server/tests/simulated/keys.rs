@@ -223,28 +223,13 @@ impl Client<'_> {
         self.wire.pick(&How::ALL)
     }
 
-    /// Asks until it is known to be done: for what may be done twice. Errors with these codes are an answer too.
-    fn insist(&mut self, sql: &str, also: &[&str]) -> Reply {
-        loop {
-            match self.wire.simple(sql) {
-                Ok(reply) => match reply.code() {
-                    None => return reply,
-                    Some(code) if also.contains(&code) => return reply,
-                    Some(code) if is_transient(code) => self.wire.conn.sleep(1_000_000),
-                    Some(_) => panic!("{sql}: {:?}", reply.error),
-                },
-                Err(Lost) => self.wire.conn.sleep(500_000),
-            }
-        }
-    }
-
     fn prepare(&mut self) {
-        self.insist(TABLE, &["42P07"]);
-        self.insist(INDEX, &["42P07"]);
-        self.insist(SEQUENCE, &["42P07"]);
-        self.insist(DRAWN, &["42P07"]);
+        self.wire.insist(TABLE, &["42P07"]);
+        self.wire.insist(INDEX, &["42P07"]);
+        self.wire.insist(SEQUENCE, &["42P07"]);
+        self.wire.insist(DRAWN, &["42P07"]);
         for key in SHARED..SHARED + SHARED_USED {
-            self.insist(&format!("insert into kv values ({key}, 0, 0) on conflict do nothing"), &[]);
+            self.wire.insist(&format!("insert into kv values ({key}, 0, 0) on conflict do nothing"), &[]);
         }
     }
 
@@ -618,8 +603,8 @@ impl Client<'_> {
         let me = self.me;
         let shape = self.wire.pick(&SHAPES);
         let rows = 1 + self.wire.below(4) as i64;
-        self.insist(&format!("drop table if exists own_{me}"), &[]);
-        self.insist(&format!("create table own_{me} ({shape})"), &["42P07"]);
+        self.wire.insist(&format!("drop table if exists own_{me}"), &[]);
+        self.wire.insist(&format!("create table own_{me} ({shape})"), &["42P07"]);
         let mut added = 0;
         for row in 0..rows {
             let sql = format!("insert into own_{me} (a, b) values ($1, $2)");
@@ -696,7 +681,7 @@ impl Client<'_> {
     // ---- the end
 
     fn check(&mut self) {
-        self.insist(INDEX, &["42P07"]);
+        self.wire.insist(INDEX, &["42P07"]);
         while self.compare_in_block() != Ok(true) {
             self.wire.end_block();
             self.wire.conn.sleep(1_000_000);

@@ -4,7 +4,7 @@
 //! Each client has keys of its own. Its values are put, changed, left alone by updates of something else, taken back with a savepoint, deleted;
 //! vacuums of the table, whose pieces others reuse, and checkpoints come between.
 
-use super::bulk::{insist, tried};
+use super::bulk::tried;
 use super::run::{self, wait_until};
 use super::wire::{Lost, Wire};
 use kernel::engine::sim::{Failure, Options, Report, Scenario, SimConn};
@@ -36,7 +36,7 @@ pub fn run(seed: u64, options: Options, rounds: u32) -> Result<Report, Box<Failu
 fn work(conn: &mut SimConn, me: i64, rounds: u32, is_made: &Cell<bool>) {
     let mut wire = Wire::new(conn);
     if me == 0 {
-        insist(&mut wire, "create table large (k int primary key, v int, touched int default 0, body text)", "42P07");
+        wire.insist("create table large (k int primary key, v int, touched int default 0, body text)", &["42P07"]);
         is_made.set(true);
     }
     wait_until(&mut wire, || is_made.get());

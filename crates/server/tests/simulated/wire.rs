@@ -371,6 +371,21 @@ impl<'c> Wire<'c> {
         self.reply()
     }
 
+    /// Asks until it is known to be done: for what may be done twice. Errors with these codes are an answer too.
+    pub fn insist(&mut self, sql: &str, also: &[&str]) -> Reply {
+        loop {
+            match self.simple(sql) {
+                Ok(reply) => match reply.code() {
+                    None => return reply,
+                    Some(code) if also.contains(&code) => return reply,
+                    Some(code) if is_transient(code) => self.conn.sleep(1_000_000),
+                    Some(_) => panic!("{sql}: {:?}", reply.error),
+                },
+                Err(Lost) => self.conn.sleep(500_000),
+            }
+        }
+    }
+
     /// A statement whose parameters are `$1` and so on.
     pub fn run(&mut self, how: How, sql: &str, parameters: &[String]) -> Result<Reply, Lost> {
         self.come_in()?;
