@@ -42,6 +42,7 @@ bugs! {
     "heap.seen_stays" "a page that changes stays known as one of which everybody sees all rows";
     "vacuum.entries_untold" "who read an index before a vacuum took entries out of it is not told";
     "sql.kept_plan" "the statement cache gives plans of tables that have changed since";
+    "sql.kept_body" "a body read from a definition that has been replaced is kept for the one that came after it";
     "sql.kept_definitions" "definitions that others have changed stay known as they were";
     "sql.early_answer" "a client is told of a commit that is not flushed";
     "sql.forgotten_entry" "an update makes no entry in an index that is not unique";

@@ -9,6 +9,8 @@ mod bank;
 mod databases;
 #[path = "simulated/keys.rs"]
 mod keys;
+#[path = "simulated/routines.rs"]
+mod routines;
 #[path = "simulated/run.rs"]
 #[allow(dead_code, reason = "the loads' own tests use the rest")]
 mod run;
@@ -26,9 +28,10 @@ const ROUNDS: u32 = 20;
 
 type Load = fn(u64, Options, u32) -> Result<Report, Box<Failure>>;
 
-const BUGS: [(&str, Load, Trouble); 11] = [
+const BUGS: [(&str, Load, Trouble); 12] = [
     ("sql.kept_plan", keys::run, Trouble::None),
     ("sql.kept_definitions", keys::run, Trouble::None),
+    ("sql.kept_body", routines::run, Trouble::None),
     ("sql.early_answer", bank::run, Trouble::Cuts),
     ("sql.forgotten_entry", keys::run, Trouble::None),
     ("sql.lost_update", bank::run, Trouble::None),

@@ -8,6 +8,7 @@
 //! | [`bank`] | a load like TPC-B |
 //! | [`keys`] | a load of random statements on keys, and tables that come and go |
 //! | [`databases`] | a load of databases that come and go, with sessions in them |
+//! | [`routines`] | a load of routines that are replaced while others call them |
 //! | [`bulk`] | a load of many rows at a time, in a table that grows and is cut off |
 //! | [`large`] | a load of values that do not fit their rows |
 //! | [`spilling`] | a load of statements that need temporary files |
@@ -22,6 +23,7 @@ mod databases;
 mod keys;
 mod large;
 mod replay;
+mod routines;
 mod run;
 mod spilling;
 mod wire;
@@ -188,6 +190,16 @@ fn databases_power_cuts() {
 #[test]
 fn databases_everything() {
     walk("databases_everything", 0..25, |seed| databases::run(seed, options(seed, Trouble::All), 20));
+}
+
+#[test]
+fn routines_schedules() {
+    walk("routines_schedules", 0..20, |seed| routines::run(seed, options(seed, Trouble::None), 20));
+}
+
+#[test]
+fn routines_everything() {
+    walk("routines_everything", 0..20, |seed| routines::run(seed, options(seed, Trouble::All), 20));
 }
 
 /// Hosts die often: also between what a vacuum logs of a table's end and what it does to it.

@@ -15,6 +15,7 @@ use crate::session::current::{StoredTables, stored_tables};
 use crate::session::custom::Tried;
 use crate::types::Oid;
 use base::settings::PlanCacheMode;
+use kernel::fault;
 use kernel::sync::Spin;
 use std::sync::Arc;
 
@@ -107,13 +108,26 @@ impl Readied {
 #[derive(PartialEq, Eq)]
 pub(crate) struct Of {
     /// The number of a routine or a trigger.
-    pub(crate) oid: Oid,
+    oid: Oid,
     /// Which definition of it was read: whoever comes with an older one, found just before it was replaced, must not leave it to others.
-    pub(crate) made: u64,
+    made: u64,
     /// It is the condition of a trigger.
-    pub(crate) is_condition: bool,
+    is_condition: bool,
     /// The types of a call, if the arguments decide about them.
-    pub(crate) types: Vec<Oid>,
+    types: Vec<Oid>,
+}
+
+impl Of {
+    /// What the body of this definition is of, which the number `made` tells from those before it and after it.
+    pub(crate) fn new(oid: Oid, made: u64, is_condition: bool, types: Vec<Oid>) -> Of {
+        let made = if fault::planted("sql.kept_body") { 0 } else { made };
+        Of { oid, made, is_condition, types }
+    }
+
+    /// Have the arguments of a call decided about its types?
+    pub(crate) fn is_for_types(&self) -> bool {
+        !self.types.is_empty()
+    }
 }
 
 /// The bodies of a process: what they are of, and of which version of the definitions.

@@ -240,7 +240,7 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Arc<Readied>> {
         let shared = env.database.shared.as_ref().filter(|_| self.shares_plans(env));
         let settled = shared.and_then(|shared| shared.settled());
-        let key = Of { oid: trigger.oid, made, is_condition, types: Vec::new() };
+        let key = Of::new(trigger.oid, made, is_condition, Vec::new());
         if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }

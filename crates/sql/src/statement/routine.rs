@@ -479,16 +479,16 @@ impl<A: Allocator + Copy> Session<A> {
         let settled =
             env.database.shared.as_ref().filter(|_| self.shares_plans(env)).and_then(|shared| shared.settled());
         let settled = settled.filter(|_| !routine.oid.is_none());
-        let key = Of { oid: routine.oid, made: routine.version, is_condition: false, types };
+        let key = Of::new(routine.oid, routine.version, false, types);
         if let Some(found) = settled.and_then(|version| env.database.bodies.find(&key, version)) {
             return Ok(found);
         }
-        let names_result = match key.types.is_empty() {
-            true => false,
-            false => self.catalog(env)?.routine(routine.oid).is_some_and(|known| has_result_variable(&known)),
+        let names_result = match key.is_for_types() {
+            false => false,
+            true => self.catalog(env)?.routine(routine.oid).is_some_and(|known| has_result_variable(&known)),
         };
         let readied = self.read_body(env, routine, names_result, settled)?;
-        if !key.types.is_empty() && readied.body.is_sql {
+        if key.is_for_types() && readied.body.is_sql {
             // Nobody knew the types when the function was made.
             self.check_result(env, routine, &readied)?;
         }
