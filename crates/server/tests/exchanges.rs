@@ -751,3 +751,89 @@ fn a_snapshot_is_taken_when_a_statement_is_prepared_or_bound() {
         ),
     ]);
 }
+
+#[test]
+fn what_changes_rows_is_executed_once() {
+    let twice = |statement: &str, most: u32| -> Vec<u8> {
+        [parse("", statement), bind("", "", &[], &[]), execute("", most), execute("", most), sync()].concat()
+    };
+    let count = || query("select count(*)::int as n from x");
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        (vec![twice("insert into x values (1)", 0)], "1 2 C[INSERT_0_1] E[55000] Z[I]"),
+        (vec![twice("insert into x values (1)", 1)], "1 2 C[INSERT_0_1] E[55000] Z[I]"),
+        (vec![twice("update x set b = 'u'", 0)], "1 2 C[UPDATE_0] E[55000] Z[I]"),
+        (vec![twice("delete from x", 0)], "1 2 C[DELETE_0] E[55000] Z[I]"),
+        (vec![twice("with w as (select 1) insert into x table w", 0)], "1 2 C[INSERT_0_1] E[55000] Z[I]"),
+        (vec![count()], "T[n:23] D[0] C[SELECT_1] Z[I]"),
+        // What gives rows gives no more of them.
+        (vec![twice("insert into x values (1) returning a", 0)], "1 2 D[1] C[INSERT_0_1] C[INSERT_0_0] Z[I]"),
+        (vec![twice("insert into x values (2) returning a", 1)], "1 2 D[2] s C[INSERT_0_0] Z[I]"),
+        (vec![twice("select a from x order by a", 0)], "1 2 D[1] D[2] C[SELECT_2] C[SELECT_0] Z[I]"),
+        (vec![twice("with w as (delete from x returning a) select 5 as a from w", 1)], "1 2 D[5] s D[5] s Z[I]"),
+        (vec![count()], "T[n:23] D[0] C[SELECT_1] Z[I]"),
+        (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
+    ]);
+}
+
+#[test]
+fn a_portal_that_gives_rows_uses_its_table_until_it_is_closed() {
+    let portal = |statement: &str| [parse("", statement), bind("p", "", &[], &[])].concat();
+    let dropped = || query("drop table x");
+    let tables = "drop table if exists x; create table x as select n as a from generate_series(1, 3) n";
+    check(&[
+        (vec![query("set client_min_messages = warning")], "C[SET] Z[I]"),
+        (vec![query(tables), query("begin")], "C[DROP_TABLE] C[SELECT_3] Z[I] C[BEGIN] Z[T]"),
+        (
+            vec![portal("select a from x"), dropped(), query("rollback"), query("begin")],
+            "1 2 E[55006] Z[E] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
+        ),
+        (
+            vec![portal("select a from x"), execute("p", 0), dropped(), query("rollback"), query("begin")],
+            "1 2 D[1] D[2] D[3] C[SELECT_3] E[55006] Z[E] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
+        ),
+        (
+            vec![portal("select a from x"), execute("p", 0), close(b'P', "p"), dropped(), query("rollback"), query("begin")],
+            "1 2 D[1] D[2] D[3] C[SELECT_3] 3 C[DROP_TABLE] Z[T] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
+        ),
+        // What changes rows uses it while it runs.
+        (
+            vec![portal("insert into x values (4)"), execute("p", 0), dropped(), query("rollback"), query("begin")],
+            "1 2 C[INSERT_0_1] C[DROP_TABLE] Z[T] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
+        ),
+        (
+            vec![portal("delete from x"), dropped(), query("rollback"), query("begin")],
+            "1 2 C[DROP_TABLE] Z[T] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
+        ),
+        (
+            vec![
+                portal("update x set a = a + 10 returning a"),
+                execute("p", 1),
+                query("truncate x"),
+                execute("p", 0),
+                dropped(),
+                query("rollback"),
+                query("begin"),
+            ],
+            "1 2 D[11] s C[TRUNCATE_TABLE] Z[T] D[12] D[13] C[UPDATE_2] C[DROP_TABLE] Z[T] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
+        ),
+        // So does a portal of a statement that is not planned, and one that has failed.
+        (
+            vec![query("prepare e as select a from x"), portal("execute e"), execute("p", 1), dropped(), query("rollback")],
+            "C[PREPARE] Z[T] 1 2 D[1] s C[DROP_TABLE] Z[T] C[ROLLBACK] Z[I]",
+        ),
+        (
+            vec![
+                query("begin"),
+                portal("select 1 / (a - 2) as a from x"),
+                query("savepoint s"),
+                execute("p", 0),
+                sync(),
+                query("rollback to s"),
+                dropped(),
+                query("commit; deallocate e"),
+            ],
+            "C[BEGIN] Z[T] 1 2 C[SAVEPOINT] Z[T] D[-1] E[22012] Z[E] C[ROLLBACK] Z[T] C[DROP_TABLE] Z[T] C[COMMIT] C[DEALLOCATE] Z[I]",
+        ),
+    ]);
+}

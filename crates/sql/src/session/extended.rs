@@ -524,14 +524,10 @@ impl<A: Allocator + Copy> Session<A> {
             false => self.portals.remove_entry(&Named(name.as_bytes())).map(|(name, portal)| (Some(name), portal)),
         };
         let Some((key, mut portal)) = taken else { return Err(no_portal(name)) };
-        if matches!(portal.progress, Progress::Failed) {
-            if let Some(key) = key {
-                self.portals.insert(key, portal);
-            }
-            let message = format!("portal \"{name}\" cannot be run");
-            return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
-        }
-        let result = self.run_taken(env, &mut portal, wanted, out);
+        let result = match self.is_runnable(&portal) {
+            true => self.run_taken(env, &mut portal, wanted, out),
+            false => Err(cannot_be_run(name)),
+        };
         if result.is_err() {
             portal.progress = Progress::Failed;
         }
@@ -542,6 +538,16 @@ impl<A: Allocator + Copy> Session<A> {
             }
         }
         result
+    }
+
+    /// Has a portal something to give? One at its end gives no rows; but a statement that gives none at all is executed once.
+    fn is_runnable(&self, portal: &Portal<A>) -> bool {
+        let gives_rows = |id| Plan::new(self.plans.bytes(id)).is_some_and(|plan| plan.has(flags::RETURNS_ROWS));
+        match portal.progress {
+            Progress::Failed => false,
+            Progress::Done => portal.body.plan().is_some_and(gives_rows),
+            Progress::New | Progress::Left { .. } | Progress::Spooled(_) | Progress::Told { .. } => true,
+        }
     }
 
     fn run_taken<O: Output>(
@@ -793,6 +799,13 @@ fn ends_transaction_text(text: &[u8]) -> bool {
     let (start, end) = (normalised.start, normalised.end);
     let parsed = kernel::fiber::on_engine_stack(|| crate::parser::parse(&text, start, end, &bump));
     matches!(parsed, Ok(crate::parser::ast::Statement::Utility(utility)) if super::query::ends_transaction(utility))
+}
+
+/// A portal that has failed, or has been executed and gives no rows.
+#[cold]
+pub(super) fn cannot_be_run(name: &str) -> Error {
+    let message = format!("portal \"{name}\" cannot be run");
+    Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
 #[cold]

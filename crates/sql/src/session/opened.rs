@@ -9,8 +9,8 @@ use super::extended::Target;
 use super::prepared::{Body, Portal, Progress};
 use super::{Environment, List, Named, NoData, Session, Text};
 use crate::parser::ast::FetchDirection;
-use crate::plan::Plan;
 use crate::plan::blob::{self, Constant};
+use crate::plan::{Plan, flags};
 use crate::types::{Oid, Type, table};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
@@ -31,11 +31,14 @@ impl<A: Allocator + Copy> Session<A> {
         self.portals.contains_key(&Named(name.as_bytes()))
     }
 
-    /// Does a portal read a table that may still come by its rows? One that has outlived its transaction has them all.
+    /// Does a portal read a table? As in PostgreSQL one that has given all its rows reads it until it is closed, unless it has outlived its
+    /// transaction. What changes rows is carried out as a whole: before and afterwards it uses nothing.
     pub(super) fn has_portal_on(&self, table: Oid) -> bool {
         let reads = |portal: &Portal<A>| {
-            let plan = portal.body.plan().filter(|_| !(portal.holds && portal.committed));
-            let plan = plan.and_then(|id| Plan::new(self.plans.bytes(id)));
+            let Body::Plan(id) = portal.body else { return false };
+            let is_over = (portal.holds && portal.committed) || matches!(portal.progress, Progress::Failed);
+            let gives = |plan: &Plan<'_>| plan.has(flags::RETURNS_ROWS) && !plan.has(flags::MODIFIES);
+            let plan = Plan::new(self.plans.bytes(id)).filter(|plan| !is_over && gives(plan));
             plan.is_some_and(|plan| plan.tables().any(|read| read.oid == table))
         };
         self.portals.values().chain(&self.unnamed_portal).any(reads)

@@ -12,7 +12,7 @@
 //! 2. Executing the portal again, at its end, gives no rows; one of a statement that gives no rows cannot be executed again
 //!    (`55000`).
 
-use super::extended::no_portal;
+use super::extended::{cannot_be_run, no_portal};
 use super::output::{Column, CopyFormat, Format, Output, Tag};
 use super::parameters::Parameters;
 use super::prepared::{Body, Progress, format_of};
@@ -169,10 +169,7 @@ impl<A: Allocator + Copy> Session<A> {
             Progress::New => {}
             Progress::Told { .. } if is_failed => return Err(aborted()),
             Progress::Told { .. } => return self.give_told(name, most, out),
-            _ => {
-                let message = format!("portal \"{name}\" cannot be run");
-                return Err(Error::statement(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
-            }
+            _ => return Err(cannot_be_run(name)),
         }
         portal.progress = Progress::Done;
         let mut told = Told::executing(out, &formats, most > 0);
