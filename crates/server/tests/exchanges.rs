@@ -793,7 +793,14 @@ fn a_portal_that_gives_rows_uses_its_table_until_it_is_closed() {
             "1 2 D[1] D[2] D[3] C[SELECT_3] E[55006] Z[E] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
         ),
         (
-            vec![portal("select a from x"), execute("p", 0), close(b'P', "p"), dropped(), query("rollback"), query("begin")],
+            vec![
+                portal("select a from x"),
+                execute("p", 0),
+                close(b'P', "p"),
+                dropped(),
+                query("rollback"),
+                query("begin"),
+            ],
             "1 2 D[1] D[2] D[3] C[SELECT_3] 3 C[DROP_TABLE] Z[T] C[ROLLBACK] Z[I] C[BEGIN] Z[T]",
         ),
         // What changes rows uses it while it runs.
@@ -819,7 +826,13 @@ fn a_portal_that_gives_rows_uses_its_table_until_it_is_closed() {
         ),
         // So does a portal of a statement that is not planned, and one that has failed.
         (
-            vec![query("prepare e as select a from x"), portal("execute e"), execute("p", 1), dropped(), query("rollback")],
+            vec![
+                query("prepare e as select a from x"),
+                portal("execute e"),
+                execute("p", 1),
+                dropped(),
+                query("rollback"),
+            ],
             "C[PREPARE] Z[T] 1 2 D[1] s C[DROP_TABLE] Z[T] C[ROLLBACK] Z[I]",
         ),
         (
@@ -835,5 +848,107 @@ fn a_portal_that_gives_rows_uses_its_table_until_it_is_closed() {
             ],
             "C[BEGIN] Z[T] 1 2 C[SAVEPOINT] Z[T] D[-1] E[22012] Z[E] C[ROLLBACK] Z[T] C[DROP_TABLE] Z[T] C[COMMIT] C[DEALLOCATE] Z[I]",
         ),
+    ]);
+}
+
+#[test]
+fn a_transaction_that_failed_says_so_first() {
+    let once = |message: Vec<u8>| [message, sync()].concat();
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        (
+            vec![
+                parse("s", "select a from x"),
+                parse("i", "insert into x values ($1)"),
+                parse("r", "rollback"),
+                sync(),
+            ],
+            "1 1 1 Z[I]",
+        ),
+        (
+            vec![
+                query("begin"),
+                bind("p", "s", &[], &[]),
+                bind("i", "i", &["1"], &[]),
+                bind("r", "r", &[], &[]),
+                query("select nothing"),
+            ],
+            "C[BEGIN] Z[T] 2 2 2 E[42703] Z[E]",
+        ),
+        // Before it comes what is no SQL, and what is not there.
+        (vec![once(parse("", "select from from")), query("select from from")], "E[42601] Z[E] E[42601] Z[E]"),
+        (vec![once(parse("", "fetch from from")), query("fetch from from")], "E[42601] Z[E] E[42601] Z[E]"),
+        (vec![once(bind("", "none", &[], &[])), once(bind("", "s", &["1"], &[]))], "E[26000] Z[E] E[08P01] Z[E]"),
+        (vec![once(execute("none", 0)), once(describe(b'P', "none"))], "E[34000] Z[E] E[34000] Z[E]"),
+        // Behind it what statements are about, and names that are taken.
+        (
+            vec![once(parse("", "select nothing from nowhere")), once(parse("s", "select 1"))],
+            "E[25P02] Z[E] E[25P02] Z[E]",
+        ),
+        (
+            vec![once(parse("", "select $1, $1::int")), once(parse("", "fetch from none"))],
+            "E[25P02] Z[E] E[25P02] Z[E]",
+        ),
+        (vec![once(parse("s", "rollback")), once(parse("s", ""))], "E[42P05] Z[E] E[42P05] Z[E]"),
+        (vec![once(bind("p", "s", &[], &[])), once(bind("p", "r", &[], &[]))], "E[25P02] Z[E] E[42P03] Z[E]"),
+        (
+            vec![
+                query("fetch from none"),
+                query("close none"),
+                query("prepare s as select 1"),
+                query("execute none"),
+                query("deallocate none"),
+            ],
+            "E[25P02] Z[E] E[25P02] Z[E] E[25P02] Z[E] E[25P02] Z[E] E[25P02] Z[E]",
+        ),
+        (
+            vec![query("release none"), query("savepoint s"), query("begin")],
+            "E[25P02] Z[E] E[25P02] Z[E] E[25P02] Z[E]",
+        ),
+        // Portals that were made before are there, but cannot be executed.
+        (
+            vec![once(execute("p", 0)), once(execute("i", 0)), once(execute("r", 0))],
+            "E[25P02] Z[E] E[25P02] Z[E] E[25P02] Z[E]",
+        ),
+        (vec![once(describe(b'P', "p")), once(describe(b'P', "i"))], "E[25P02] Z[E] n Z[E]"),
+        (vec![close(b'P', "p"), execute("p", 0), sync()], "3 E[34000] Z[E]"),
+        (
+            vec![once(bind("q", "r", &[], &[])), query("select 1"), once(execute("q", 0))],
+            "2 Z[E] E[25P02] Z[E] C[ROLLBACK] Z[I]",
+        ),
+        (
+            vec![query("begin"), once(execute("i", 0)), query("rollback")],
+            "C[BEGIN] Z[T] E[34000] Z[E] C[ROLLBACK] Z[I]",
+        ),
+        // Behind a savepoint they go with it.
+        (
+            vec![
+                query("begin"),
+                bind("o", "s", &[], &[]),
+                query("savepoint k"),
+                bind("p", "s", &[], &[]),
+                query("select nothing"),
+                once(execute("p", 0)),
+                once(execute("o", 0)),
+                query("rollback to k"),
+                execute("o", 0),
+                execute("p", 0),
+                sync(),
+                query("rollback"),
+            ],
+            "C[BEGIN] Z[T] 2 C[SAVEPOINT] Z[T] 2 E[42703] Z[E] E[25P02] Z[E] E[25P02] Z[E] C[ROLLBACK] Z[T] \
+             C[SELECT_0] E[34000] Z[E] C[ROLLBACK] Z[I]",
+        ),
+        // Names that are taken come behind everything else that is wrong with a statement.
+        (
+            vec![
+                once(parse("s", "select from from")),
+                once(parse("s", "select nothing")),
+                once(parse("s", "select 1")),
+            ],
+            "E[42601] Z[I] E[42703] Z[I] E[42P05] Z[I]",
+        ),
+        (vec![query("prepare s as select nothing"), query("prepare s as select 1")], "E[42703] Z[I] E[42P05] Z[I]"),
+        (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
     ]);
 }

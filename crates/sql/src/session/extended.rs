@@ -8,6 +8,7 @@ use super::custom::range_of;
 use super::output::{Format, NoData, Output, Tag};
 use super::parameters::{Parameters, datums};
 use super::prepared::{Body, Portal, Prepared, Progress, format_of};
+use super::query::ends_transaction_in;
 use super::run::{Compiled, Ended, result_columns, tag, write_value};
 use super::told::Told;
 use super::transaction::aborted;
@@ -45,9 +46,6 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn prepare(&mut self, env: &Environment<'_>, name: &str, text: &str, types: &[u32]) -> Result<()> {
         if name.is_empty() {
             self.drop_unnamed_statement();
-        } else if self.statements.contains_key(&Named(name.as_bytes())) {
-            let message = format!("prepared statement \"{name}\" already exists");
-            return Err(Error::statement(sqlstate::DUPLICATE_PREPARED_STATEMENT, message));
         }
         let mut normalised = Normalised::default();
         normalise(text, 0, Literals::Keep, &mut normalised)?;
@@ -71,11 +69,12 @@ impl<A: Allocator + Copy> Session<A> {
         let oids: Vec<Oid> = types.iter().map(|&oid| Oid(oid)).collect();
         let body = match head {
             Head::Empty => Body::Empty,
+            _ if self.transaction.is_failed() => match ends_transaction_in(text, range)? {
+                true => Body::Utility,
+                false => return Err(aborted()),
+            },
             _ => match self.compile_cached(env, text, range, &[], &oids, true, &key)? {
                 Ok(Compiled::Plan(plan)) => {
-                    if self.transaction.is_failed() {
-                        return Err(aborted());
-                    }
                     self.await_snapshot(env);
                     Body::Plan(self.plans.add(&plan, text.as_bytes(), self.memory)?)
                 }
@@ -83,12 +82,6 @@ impl<A: Allocator + Copy> Session<A> {
                     let bump = bumpalo::Bump::new();
                     let parsed =
                         kernel::fiber::on_engine_stack(|| crate::parser::parse(text, range.0, range.1, &bump))?;
-                    if let crate::parser::ast::Statement::Utility(utility) = parsed
-                        && self.transaction.is_failed()
-                        && !super::query::ends_transaction(utility)
-                    {
-                        return Err(aborted());
-                    }
                     // One that has no parameters to be typed is as good as its text.
                     match parsed {
                         crate::parser::ast::Statement::Utility(crate::parser::ast::Utility::Call(call))
@@ -106,6 +99,12 @@ impl<A: Allocator + Copy> Session<A> {
                 Err(_) => return Err(Error::unsupported("a literal of this kind here")),
             },
         };
+        // Whatever else is wrong with the statement is said first.
+        if !name.is_empty() && self.statements.contains_key(&Named(name.as_bytes())) {
+            self.forget_body(body);
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::statement(sqlstate::DUPLICATE_PREPARED_STATEMENT, message));
+        }
         let mut declared = List::new_in(self.memory);
         declared.try_reserve_exact(types.len()).map_err(|_| Error::out_of_memory("a statement", types.len() * 4))?;
         declared.extend_from_slice(types);
@@ -223,15 +222,8 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<()> {
         let memory = self.memory;
         let prepared = self.statement_named(statement)?;
-        if self.transaction.is_failed() && !(prepared.body == Body::Utility && ends_transaction_text(&prepared.text)) {
-            return Err(aborted());
-        }
-        let body = self.current_body(env, statement)?;
-        if body.plan().is_some() {
-            self.await_snapshot(env);
-        }
         let expected = {
-            let plan = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
+            let plan = prepared.body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
             plan.map_or(0, |plan| plan.client_types().len())
         };
         if parameters.len() != expected {
@@ -240,6 +232,13 @@ impl<A: Allocator + Copy> Session<A> {
                 parameters.len()
             );
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
+        }
+        if self.transaction.is_failed() && !(prepared.body == Body::Utility && ends_transaction_text(&prepared.text)) {
+            return Err(aborted());
+        }
+        let body = self.current_body(env, statement)?;
+        if body.plan().is_some() {
+            self.await_snapshot(env);
         }
         if name.is_empty() {
             self.drop_unnamed_portal();
@@ -774,6 +773,15 @@ impl<A: Allocator + Copy> Session<A> {
         });
     }
 
+    /// The transaction has failed: portals that were made since the savepoint of that number are there until it goes back, but not to be
+    /// executed.
+    pub(super) fn fail_portals_since(&mut self, number: u64) {
+        let portals = self.portals.values_mut().chain(&mut self.unnamed_portal);
+        for portal in portals.filter(|portal| portal.savepoints >= number && !(portal.holds && portal.committed)) {
+            portal.progress = Progress::Failed;
+        }
+    }
+
     /// After an error the transaction is failed or over.
     fn settle<T>(&mut self, env: &Environment<'_>, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
@@ -787,18 +795,7 @@ impl<A: Allocator + Copy> Session<A> {
 /// May a statement that is not planned be executed in a transaction that failed?
 fn ends_transaction_text(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
-    let mut normalised = Normalised::default();
-    let mut at = 0;
-    while normalise(&text, at, Literals::Keep, &mut normalised).is_ok() && normalised.head == Head::Empty {
-        if normalised.next >= text.len() {
-            break;
-        }
-        at = normalised.next;
-    }
-    let bump = bumpalo::Bump::new();
-    let (start, end) = (normalised.start, normalised.end);
-    let parsed = kernel::fiber::on_engine_stack(|| crate::parser::parse(&text, start, end, &bump));
-    matches!(parsed, Ok(crate::parser::ast::Statement::Utility(utility)) if super::query::ends_transaction(utility))
+    range_of(&text).and_then(|range| ends_transaction_in(&text, range)).unwrap_or(false)
 }
 
 /// A portal that has failed, or has been executed and gives no rows.

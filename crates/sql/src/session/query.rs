@@ -99,6 +99,8 @@ impl<A: Allocator + Copy> Session<A> {
             return self.utility_text(env, text, (normalised.start, normalised.end), Parameters::NONE, true, out);
         }
         if self.transaction.is_failed() {
+            // That it is no SQL is said first.
+            ends_transaction_in(text, (normalised.start, normalised.end))?;
             return Err(aborted());
         }
         match self.compile_query(env, text, from, normalised)? {
@@ -227,6 +229,10 @@ impl<A: Allocator + Copy> Session<A> {
 
     /// A statement has failed.
     pub fn fail(&mut self, env: &Environment<'_>) {
+        if !self.transaction.is_failed() {
+            let number = self.levels.last().map_or(0, |level| level.number());
+            self.fail_portals_since(number);
+        }
         if self.take_back_innermost(env) {
             self.transaction.fail();
             return;
@@ -236,8 +242,6 @@ impl<A: Allocator + Copy> Session<A> {
         if self.transaction.fail() {
             // Nothing can be done about a second error: the transaction is over in any case.
             let _ = self.end_transaction(env, false);
-        } else {
-            self.drop_portals(false);
         }
     }
 }
@@ -273,6 +277,13 @@ fn check_syntax(text: &str, from: usize) -> Result<()> {
         at = normalised.next.max(at + 1);
     }
     Ok(())
+}
+
+/// May the statement between two bytes of a text be executed in a failed transaction? Errors: those of syntax.
+pub(super) fn ends_transaction_in(text: &str, (start, end): (usize, usize)) -> Result<bool> {
+    let bump = bumpalo::Bump::new();
+    let parsed = kernel::fiber::on_engine_stack(|| crate::parser::parse(text, start, end, &bump))?;
+    Ok(matches!(parsed, Statement::Utility(utility) if ends_transaction(utility)))
 }
 
 /// May the statement be executed in a failed transaction?

@@ -13,7 +13,7 @@
 //! | notifications | they are not sent ([`crate::notification`]) |
 //! | settings | what `SET` noted since ([`super::settings`]) |
 //! | checks that wait for the transaction's end | what was noted or made since ([`super::deferred`]) |
-//! | portals that were made since | they go |
+//! | portals that were made since | an error leaves them unusable, and they go with `ROLLBACK TO` |
 //! | definitions | they are rows |
 //!
 //! Rules
@@ -172,6 +172,7 @@ impl<A: Allocator + Copy> Session<A> {
     /// Ends such a level, and takes back what was done in it.
     pub(crate) fn undo_own_level(&mut self, env: &Environment<'_>, level: usize) {
         self.end_levels(env, level + 1);
+        self.drop_portals_of_innermost();
         self.take_back_innermost(env);
         let noted = self.levels.get(level).map(|level| level.settings);
         if let Some(noted) = noted {
@@ -185,6 +186,7 @@ impl<A: Allocator + Copy> Session<A> {
     pub(crate) fn roll_back_to_level(&mut self, env: &Environment<'_>, name: &str) -> Result<()> {
         let at = self.level_named(name)?;
         self.end_levels(env, at + 1);
+        self.drop_portals_of_innermost();
         self.take_back_innermost(env);
         let (noted, read_only) = (self.levels[at].settings, self.levels[at].read_only);
         let changed = self.settings.roll_back_to(noted);
@@ -193,7 +195,13 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(())
     }
 
-    /// Takes back what the storage has of the innermost level, and the portals that were made in it. False if there is no level.
+    fn drop_portals_of_innermost(&mut self) {
+        if let Some(number) = self.levels.last().map(Level::number) {
+            self.drop_portals_since(number);
+        }
+    }
+
+    /// Takes back what was done in the innermost level, but for the portals that were made in it. False if there is no level.
     pub(crate) fn take_back_innermost(&mut self, env: &Environment<'_>) -> bool {
         let Some(level) = self.levels.last() else { return false };
         let (number, notices) = (level.number, level.notices);
@@ -208,7 +216,6 @@ impl<A: Allocator + Copy> Session<A> {
         // Locks are gone, and so may be the definitions that plans were made for.
         self.work_number += 1;
         self.notices.take_back(notices);
-        self.drop_portals_since(number);
         true
     }
 }

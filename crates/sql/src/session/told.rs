@@ -167,7 +167,7 @@ impl<A: Allocator + Copy> Session<A> {
         let (body, formats) = (portal.body, portal.formats.to_vec());
         match portal.progress {
             Progress::New => {}
-            Progress::Told { .. } if is_failed => return Err(aborted()),
+            _ if is_failed => return Err(aborted()),
             Progress::Told { .. } => return self.give_told(name, most, out),
             _ => return Err(cannot_be_run(name)),
         }
