@@ -16,10 +16,14 @@ pub enum Source {
     ConfigurationFile,
     /// An option of the command line.
     CommandLine,
+    /// `ALTER ROLE ALL SET`.
+    Global,
     /// `ALTER DATABASE ... SET`.
     Database,
     /// `ALTER ROLE ... SET`.
     User,
+    /// `ALTER ROLE ... IN DATABASE ... SET`.
+    DatabaseUser,
     /// The client's startup message.
     Client,
     /// The server computed it.
@@ -36,8 +40,10 @@ impl Source {
             Source::EnvironmentVariable => "environment variable",
             Source::ConfigurationFile => "configuration file",
             Source::CommandLine => "command line",
+            Source::Global => "global",
             Source::Database => "database",
             Source::User => "user",
+            Source::DatabaseUser => "database user",
             Source::Client => "client",
             Source::Override => "override",
             Source::Session => "session",

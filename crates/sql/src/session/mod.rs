@@ -381,7 +381,12 @@ impl<A: Allocator + Copy> Session<A> {
         let definitions = self.definitions(env, &self.work).unwrap_or_default();
         let mut wrong = Vec::new();
         for stored in definitions.settings_of(self.database, self.identity.login) {
-            let source = if stored.role.is_none() { Source::Database } else { Source::User };
+            let source = match (stored.database.is_none(), stored.role.is_none()) {
+                (true, true) => Source::Global,
+                (false, true) => Source::Database,
+                (true, false) => Source::User,
+                (false, false) => Source::DatabaseUser,
+            };
             for (name, value) in &stored.values {
                 if let Err(error) = self.set_stored_one(env, name, value, source) {
                     wrong.push(error);

@@ -34,7 +34,8 @@ pub struct Settings<A: Allocator + Copy> {
     /// Set by the client's startup message.
     started: SettingSet,
     start: ListVec<(SettingId, i64, Text<A>), A>,
-    /// Of those that were set at the start: those of the role, and of the database.
+    /// Of those that were set at the start: those that are stored, and among these those of the role and of the database.
+    stored: SettingSet,
     of_role: SettingSet,
     of_database: SettingSet,
     undo: ListVec<Undo<A>, A>,
@@ -105,6 +106,7 @@ impl<A: Allocator + Copy> Settings<A> {
             own: SettingSet::EMPTY,
             started: SettingSet::EMPTY,
             start: ListVec::new_in(memory),
+            stored: SettingSet::EMPTY,
             of_role: SettingSet::EMPTY,
             of_database: SettingSet::EMPTY,
             undo: ListVec::new_in(memory),
@@ -129,7 +131,7 @@ impl<A: Allocator + Copy> Settings<A> {
             copy.customs.push(Custom { name, value, start });
         }
         (copy.own, copy.started) = (self.own, self.started);
-        (copy.of_role, copy.of_database) = (self.of_role, self.of_database);
+        (copy.stored, copy.of_role, copy.of_database) = (self.stored, self.of_role, self.of_database);
         Ok(copy)
     }
 
@@ -177,13 +179,19 @@ impl<A: Allocator + Copy> Settings<A> {
 
     /// Sets a value from the startup message, or one that the role's or the database's sessions begin with.
     pub(crate) fn set_at_start(&mut self, id: SettingId, value: ValueRef<'_>, source: Source) -> Result<()> {
-        self.of_role.remove(id);
-        self.of_database.remove(id);
-        match source {
-            Source::User => self.of_role.insert(id),
-            Source::Database => self.of_database.insert(id),
-            _ => false,
-        };
+        let of_role = matches!(source, Source::User | Source::DatabaseUser);
+        let of_database = matches!(source, Source::Database | Source::DatabaseUser);
+        for (set, is_in) in [
+            (&mut self.stored, of_role || of_database || source == Source::Global),
+            (&mut self.of_role, of_role),
+            (&mut self.of_database, of_database),
+        ] {
+            if is_in {
+                set.insert(id)
+            } else {
+                set.remove(id)
+            };
+        }
         let (number, text) = self.parts(value)?;
         self.start.retain(|(other, ..)| *other != id);
         self.start.try_reserve(1).map_err(|_| Error::out_of_memory("a session's settings", 64))?;
@@ -408,11 +416,13 @@ impl<A: Allocator + Copy> OwnValues for Settings<A> {
     }
 
     fn source(&self, id: SettingId) -> Source {
-        match () {
-            () if !self.started.contains(id) => Source::Session,
-            () if self.of_role.contains(id) => Source::User,
-            () if self.of_database.contains(id) => Source::Database,
-            () => Source::Client,
+        match (self.of_database.contains(id), self.of_role.contains(id)) {
+            _ if !self.started.contains(id) => Source::Session,
+            _ if !self.stored.contains(id) => Source::Client,
+            (false, false) => Source::Global,
+            (true, false) => Source::Database,
+            (false, true) => Source::User,
+            (true, true) => Source::DatabaseUser,
         }
     }
 
