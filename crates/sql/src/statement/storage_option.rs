@@ -51,6 +51,29 @@ pub(super) fn of_table(options: &[StorageOption<'_>]) -> Result<Vec<(String, Str
     checked(options, &known)
 }
 
+/// The options of a table that is made: of such it may be said, as of old, that its rows have no numbers of their own.
+pub(super) fn of_new_table(options: &[StorageOption<'_>]) -> Result<Vec<(String, String)>> {
+    let (oids, others): (Vec<_>, Vec<_>) = options.iter().copied().partition(|option| option.name.text == "oids");
+    for option in oids {
+        match option.value.map_or(Some(true), boolean) {
+            Some(false) => {}
+            Some(true) => return Err(Error::unsupported("tables declared WITH OIDS are not supported")),
+            None => return Err(Error::statement(sqlstate::SYNTAX_ERROR, "oids requires a Boolean value")),
+        }
+    }
+    of_table(&others)
+}
+
+/// A value that is to be `true`, `on` or 1, or the contrary.
+fn boolean(value: &str) -> Option<bool> {
+    let is_one_of = |words: [&str; 3]| words.iter().any(|word| value.eq_ignore_ascii_case(word));
+    match () {
+        () if is_one_of(["true", "on", "1"]) => Some(true),
+        () if is_one_of(["false", "off", "0"]) => Some(false),
+        () => None,
+    }
+}
+
 fn invalid(message: String) -> Error {
     Error::statement(sqlstate::INVALID_PARAMETER_VALUE, message)
 }

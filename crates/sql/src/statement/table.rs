@@ -123,7 +123,7 @@ impl<A: Allocator + Copy> Session<A> {
         (schema, name): (Oid, &str),
         columns: Vec<ColumnDef>,
     ) -> Result<TableDef> {
-        let options = super::storage_option::of_table(create.options)?;
+        let options = super::storage_option::of_new_table(create.options)?;
         self.own_xid(env)?;
         let rows = env.stored()?.create()?;
         let oid = self.new_oid(env)?;
