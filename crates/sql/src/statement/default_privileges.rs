@@ -1,6 +1,8 @@
 //! `ALTER DEFAULT PRIVILEGES`, and what new objects have by it.
+//!
+//! There is a list for each role, schema and kind of object, with a lock of its own: whoever changes his lists lets nobody else wait.
 
-use super::define::Change;
+use super::define::{Change, name_key};
 use super::grant::{invalid, name_of, right_named};
 use crate::catalog::codec::{ObjectClass, acl_image, default_acl_image};
 use crate::catalog::default_acl::{DefaultAcl, Made, are_same};
@@ -13,10 +15,7 @@ use crate::session::{Environment, Session, Tag};
 use crate::types::Oid;
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
-use storage::txn::{LockKey, LockMode};
-
-/// The object number by which changes of default privileges are locked: PostgreSQL's `pg_default_acl`.
-const DEFAULTS_OID: u32 = 826;
+use storage::txn::LockMode;
 
 /// What a statement grants or revokes.
 struct Terms<'a> {
@@ -29,7 +28,6 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn alter_defaults(&mut self, env: &Environment<'_>, alter: &AlterDefaults<'_>) -> Result<Option<Tag>> {
         self.check_writes(env, "ALTER DEFAULT PRIVILEGES")?;
         let made = alter.made;
-        self.lock_key(env, LockKey::object(DEFAULTS_OID, 0), LockMode::AccessExclusive, true)?;
         let definitions = self.definitions(env, &self.work)?;
         let grantee = |name: &RoleName<'_>| match name {
             RoleName::Public => Ok(PUBLIC),
@@ -87,12 +85,21 @@ impl<A: Allocator + Copy> Session<A> {
         Ok(Some(Tag::Words("ALTER DEFAULT PRIVILEGES")))
     }
 
+    /// Locks one list, whether it is there or not.
+    fn lock_default(&mut self, env: &Environment<'_>, role: Oid, schema: Oid, made: Made) -> Result<()> {
+        /// `pg_default_acl`
+        const DEFAULTS: Oid = Oid(826);
+        let key = name_key(self.database, DEFAULTS, &format!("{} {} {}", role.0, schema.0, made.word()));
+        self.lock_key(env, key, LockMode::AccessExclusive, true).map(drop)
+    }
+
     /// Changes one list.
     fn alter_default(&mut self, env: &Environment<'_>, role: Oid, schema: Oid, terms: &Terms<'_>) -> Result<()> {
         self.hold_role(env, role)?;
         if terms.alter.grants {
             terms.grantees.iter().try_for_each(|grantee| self.hold_role(env, *grantee))?;
         }
+        self.lock_default(env, role, schema, terms.alter.made)?;
         let definitions = self.definitions(env, &self.work)?;
         let (made, usual) = (terms.alter.made, DefaultAcl::usual(role, schema, terms.alter.made));
         let is_it = |known: &(Oid, &DefaultAcl)| (known.1.role, known.1.schema, known.1.made) == (role, schema, made);
@@ -149,6 +156,13 @@ impl<A: Allocator + Copy> Session<A> {
         definitions: &Definitions,
         roles: &[Oid],
     ) -> Result<()> {
+        for (_, known) in definitions.default_acls() {
+            if roles.iter().any(|role| known.mentions(*role)) {
+                self.lock_default(env, known.role, known.schema, known.made)?;
+            }
+        }
+        // As they are now.
+        let definitions = self.definitions(env, &self.work)?;
         let class = ObjectClass::DefaultPrivileges;
         let mut changes = Vec::new();
         for (oid, known) in definitions.default_acls() {
@@ -159,7 +173,7 @@ impl<A: Allocator + Copy> Session<A> {
             if !roles.iter().any(|role| known.mentions(*role)) {
                 continue;
             }
-            let mut ledger = Ledger { definitions, owner: known.role, items: known.items.clone() };
+            let mut ledger = Ledger { definitions: &definitions, owner: known.role, items: known.items.clone() };
             let own = known.items.iter().filter(|item| roles.contains(&item.grantee));
             own.copied()
                 .try_for_each(|item| ledger.revoke(AclItem { options: item.rights | item.options, ..item }, true))?;

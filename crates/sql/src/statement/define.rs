@@ -66,8 +66,8 @@ pub(super) fn definition_key(table: Oid) -> LockKey {
     LockKey::object(CATALOG_OID.0, table.0)
 }
 
-/// The lock of a name in a database: a relation's, in a schema.
-fn name_key(database: Oid, schema: Oid, name: &str) -> LockKey {
+/// The lock of a name in a database, or of none: a relation's, in a schema; another object's, in a catalog.
+pub(super) fn name_key(database: Oid, schema: Oid, name: &str) -> LockKey {
     const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x100_0000_01b3);
     let bytes = database.0.to_le_bytes().into_iter().chain(name.bytes());
     let hash = bytes.fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1));

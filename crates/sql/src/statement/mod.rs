@@ -20,7 +20,7 @@
 //! | `stored_setting` | `ALTER ROLE … SET`, `ALTER DATABASE … SET` |
 //! | `owner` | `OWNER TO`, `REASSIGN OWNED` |
 //! | `database` | `CREATE`, `ALTER`, `DROP DATABASE` |
-//! | `role` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
+//! | `role`, `role_lock` | `CREATE`, `ALTER`, `DROP ROLE`; `GRANT` and `REVOKE` of roles |
 //! | `routine`, `alter_routine`, `call` | `CREATE FUNCTION`, `CREATE PROCEDURE`, their `ALTER` and `DROP`, `DO`; `CALL` |
 //! | `user_type`, `drop_type` | `CREATE`, `ALTER`, `DROP TYPE` |
 //! | `trigger` | `CREATE`, `ALTER`, `DROP TRIGGER`, and which of them are enabled |
@@ -56,6 +56,7 @@ mod rename;
 mod retype;
 pub(crate) mod rewrite;
 mod role;
+mod role_lock;
 mod routine;
 mod sequence;
 pub mod setting;

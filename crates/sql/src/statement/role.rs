@@ -1,10 +1,10 @@
 //! Statements about roles: who there is, and who is a member of whom.
 //!
-//! A change of roles holds one lock until its transaction ends, so that two of them follow one another and no membership closes a
-//! circle that the other one does not see. Who drops a role has that one alone before he looks what depends on it: whoever names one as an
-//! owner or a grantee holds on to it ([`Session::hold_role`]). What a role is lies in [`crate::catalog::role`].
+//! Whoever changes a role locks it ([`super::role_lock`]). Who drops one has it alone before he looks what depends on it: whoever names one as
+//! an owner or a grantee holds on to it ([`Session::hold_role`]). What a role is lies in [`crate::catalog::role`].
 
-use super::define::{Change, definition_key};
+use super::define::Change;
+use super::role_lock::Lock;
 use crate::catalog::codec::{ObjectClass, role_image};
 use crate::catalog::role::{self, DATABASE_OWNER, Membership, RoleDef, RoleFlag};
 use crate::catalog::schema::BOOTSTRAP_ROLE;
@@ -18,10 +18,6 @@ use base::settings::MessageLevel;
 use base::{Error, Result, sqlstate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use storage::txn::{LockKey, LockMode};
-
-/// The object number by which changes of roles are locked: PostgreSQL's `pg_authid`.
-const ROLES_OID: u32 = 1260;
 
 /// The roles while a statement changes them.
 struct Draft {
@@ -128,23 +124,7 @@ impl<A: Allocator + Copy> Session<A> {
         if let RoleStatement::Create { options, .. } | RoleStatement::Alter { options, .. } = statement {
             check_limit(options)?;
         }
-        if let RoleStatement::Drop { names, .. } = statement {
-            // Whoever has named the role is waited for without keeping others from other roles.
-            let definitions = self.definitions(env, &self.work)?;
-            let draft = Draft { definitions, changed: BTreeMap::new() };
-            self.check_changes_roles(&draft, statement)?;
-            for name in *names {
-                if let RoleName::Named(name) = name
-                    && let Some(role) = draft.named(name.text)
-                {
-                    self.lock_key(env, definition_key(role.oid), LockMode::AccessExclusive, true)?;
-                }
-            }
-        }
-        self.lock_key(env, LockKey::object(ROLES_OID, 0), LockMode::AccessExclusive, true)?;
-        let definitions = self.definitions(env, &self.work)?;
-        let mut draft = Draft { definitions, changed: BTreeMap::new() };
-        self.check_changes_roles(&draft, statement)?;
+        let mut draft = self.lock_roles(env, statement)?;
         match statement {
             RoleStatement::Create { name, logs_in, options } => {
                 self.create_role(env, &mut draft, name.text, *logs_in, options, out)?;
@@ -176,6 +156,23 @@ impl<A: Allocator + Copy> Session<A> {
             self.define(env, &changes)?;
         }
         Ok(Some(Tag::Words(tag)))
+    }
+
+    /// Locks what a statement is about; answers the roles as they are then. Who may not carry it out does not wait.
+    fn lock_roles(&mut self, env: &Environment<'_>, statement: &RoleStatement<'_>) -> Result<Draft> {
+        let mut held: Vec<Lock> = Vec::new();
+        loop {
+            let draft = Draft { definitions: self.definitions(env, &self.work)?, changed: BTreeMap::new() };
+            self.check_changes_roles(&draft, statement)?;
+            let mut wanted = self.role_locks(&draft.definitions, statement);
+            wanted.retain(|lock| !held.contains(lock));
+            if wanted.is_empty() {
+                return Ok(draft);
+            }
+            // While a lock is waited for names and memberships may change, and with them what is to be locked.
+            wanted.iter().try_for_each(|(key, mode)| self.lock_key(env, *key, *mode, true).map(drop))?;
+            held.append(&mut wanted);
+        }
     }
 
     /// The names of the current user and of the session's.
@@ -431,8 +428,6 @@ impl<A: Allocator + Copy> Session<A> {
                 let message = format!("cannot drop role {} because it is required by the database system", name.text);
                 return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
             }
-            // That name may have been another role's when it was locked.
-            self.lock_key(env, definition_key(oid), LockMode::AccessExclusive, true)?;
             let depends = self.depends_on(env, oid)?;
             if !depends.is_empty() {
                 let message = format!("role \"{}\" cannot be dropped because some objects depend on it", name.text);
