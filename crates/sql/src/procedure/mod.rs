@@ -20,6 +20,7 @@
 //! | [`sql`] | expressions and SQL statements in it |
 //! | `give` | what a function gives back |
 //! | `cursor`, `element` | cursors; elements of arrays and whole records as what is assigned to |
+//! | `append` | texts and arrays that grow |
 //! | [`raise`] | messages, errors and what is known of them |
 //! | [`kept`] | bodies that a process has read |
 //!
@@ -31,6 +32,7 @@
 //! 4. A loop looks for interrupts at each turn and gives the engine up when its time slice is over.
 //! 5. Bodies in bodies, and calls in calls, are counted and refused with `54001` before the stack is at its end.
 
+mod append;
 pub mod condition;
 mod cursor;
 mod element;

@@ -281,6 +281,9 @@ impl<'i, 'e, A: Allocator + Copy> Interpreter<'i, 'e, A> {
                 let (ty, value) = self.value(piece)?;
                 self.assign(target, ty, value)?;
             }
+            Kind::Append { variable, value, is_string, whole } => {
+                self.append(*variable, (value, *is_string), whole)?;
+            }
             Kind::AssignElement(target, subscripts, piece) => self.assign_element(target, subscripts, piece)?,
             Kind::AssignVariable(target, source, piece) => {
                 if !self.assign_record(*target, *source)? {

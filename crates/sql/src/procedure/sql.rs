@@ -53,7 +53,7 @@ fn columns(plan: Plan<'_>) -> Vec<(String, Type)> {
 
 impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     /// The plan of a piece; none if it is a statement that is not planned.
-    fn plan(&mut self, piece: &Piece) -> Result<Option<Arc<Planned>>> {
+    pub(super) fn plan(&mut self, piece: &Piece) -> Result<Option<Arc<Planned>>> {
         let (session, env) = (&mut *self.session, self.env);
         let number = piece.number as usize;
         let shape = self.frame.shape;

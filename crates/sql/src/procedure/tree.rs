@@ -261,6 +261,17 @@ pub enum Kind {
     Block(Block),
     /// `target := value`
     Assign(Target, Piece),
+    /// `variable := variable || value`
+    Append {
+        /// What is assigned to.
+        variable: u32,
+        /// What is appended.
+        value: Piece,
+        /// It is a string, which may be of any type.
+        is_string: bool,
+        /// The whole expression.
+        whole: Piece,
+    },
     /// `target[i] := value`, `target[i:j] := value`
     AssignElement(Target, Vec<Place>, Piece),
     /// `target := variable`: of one record to another, if they are records.
@@ -403,7 +414,7 @@ impl Kind {
     pub fn words(&self) -> &'static str {
         match self {
             Kind::Block(_) => "statement block",
-            Kind::Assign(..) | Kind::AssignElement(..) | Kind::AssignVariable(..) => "assignment",
+            Kind::Assign(..) | Kind::Append { .. } | Kind::AssignElement(..) | Kind::AssignVariable(..) => "assignment",
             Kind::Open(..) => "OPEN",
             Kind::Fetch(_, _, Some(_)) => "FETCH",
             Kind::Fetch(..) => "MOVE",

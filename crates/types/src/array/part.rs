@@ -213,6 +213,15 @@ pub fn put_in_place(bytes: &mut Vec<u8>, subscripts: &[i32], value: Datum<'_>) -
     Ok(true)
 }
 
+/// The index behind the last element of a stored array to which [`put_in_place`] can add one there; none of another.
+pub fn index_behind(bytes: &[u8]) -> Result<Option<i32>> {
+    let array = Array::decode(bytes)?;
+    let ([dimension], None) = (array.dimensions(), array.nulls) else { return Ok(None) };
+    let (lower, length) = (i64::from(dimension.lower), i64::from(dimension.length));
+    // Who adds the last one hears from the operator that it is too many.
+    Ok(i32::try_from(lower + length).ok().filter(|index| *index < i32::MAX && length < GROWN_MAX))
+}
+
 /// A stored array of one dimension with one more element at an end. None where elements have to be looked at for that.
 pub fn extended(bytes: &[u8], value: Datum<'_>, front: bool) -> Result<Option<Vec<u8>>> {
     let array = Array::decode(bytes)?;

@@ -298,9 +298,60 @@ impl Reader<'_> {
             self.semicolon()?;
             return Ok(Kind::AssignVariable(target.variable, source, value));
         }
-        let value = self.expression(&[";"])?;
+        let is_string = self.peek_at(2).kind.is_string() && self.peek_at(3).kind == TokenKind::Semicolon;
+        let appends = source == Some((target.variable, 1))
+            && target.field.is_none()
+            && self.is_operator(self.peek_at(1), "||")
+            && (is_string || self.is_operand(self.at + 2));
+        let from = self.at;
+        let whole = self.expression(&[";"])?;
+        let kind = match appends {
+            true => {
+                let span = (from + 2, self.at);
+                // In parentheses it is one thing here as it is there.
+                let text = format!("SELECT ({})", self.span(span));
+                Kind::Append { variable: target.variable, value: self.piece(text, span), is_string, whole }
+            }
+            false => Kind::Assign(target, whole),
+        };
         self.semicolon()?;
-        Ok(Kind::Assign(target, value))
+        Ok(kind)
+    }
+
+    /// Stands there, up to a semicolon, something that any operator takes as one operand, and that has a type of its own? A name, a number, a
+    /// call; with parts, indexes and casts. A string has the type that somebody expects, here and in parentheses.
+    fn is_operand(&self, first: usize) -> bool {
+        let (mut open, mut before) = (0_u32, None);
+        for token in &self.tokens[first..] {
+            let is_next = match (token.kind, before) {
+                (TokenKind::End, _) => return false,
+                (TokenKind::Semicolon, before) => return open == 0 && before.is_some(),
+                (TokenKind::ParenOpen | TokenKind::BracketOpen, before) => {
+                    open += 1;
+                    open > 1
+                        || matches!(before, Some(TokenKind::Word | TokenKind::QuotedName | TokenKind::ParenClose))
+                        || matches!(before, Some(TokenKind::BracketClose | TokenKind::Parameter))
+                }
+                (TokenKind::ParenClose | TokenKind::BracketClose, _) if open == 0 => return false,
+                (TokenKind::ParenClose | TokenKind::BracketClose, _) => {
+                    open -= 1;
+                    true
+                }
+                _ if open > 0 => true,
+                (TokenKind::Word, None) => !self.is_word(*token, "null"),
+                (TokenKind::QuotedName | TokenKind::Parameter | TokenKind::Integer | TokenKind::Decimal, None) => true,
+                (TokenKind::Word | TokenKind::QuotedName, Some(TokenKind::Dot | TokenKind::ColonColon)) => true,
+                (TokenKind::Dot | TokenKind::ColonColon, Some(before)) => {
+                    !matches!(before, TokenKind::Dot | TokenKind::ColonColon)
+                }
+                _ => false,
+            };
+            if !is_next {
+                return false;
+            }
+            before = Some(token.kind);
+        }
+        false
     }
 
     /// `[i][j:k] :=`; none if it is no assignment.
