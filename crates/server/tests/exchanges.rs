@@ -952,3 +952,44 @@ fn a_transaction_that_failed_says_so_first() {
         (vec![query("drop table x")], "C[DROP_TABLE] Z[I]"),
     ]);
 }
+
+#[test]
+fn whatever_a_client_has_prepared_is_executed_by_its_name() {
+    let prepare = |name: &str, statement: &str| [parse(name, statement), sync()].concat();
+    check(&[
+        (vec![query(TABLE)], "C[SET] C[DROP_TABLE] C[CREATE_TABLE] Z[I]"),
+        (
+            vec![
+                prepare("t", "create table y as select $1::int as a"),
+                query("execute t(7)"),
+                query("table y"),
+                query("execute t(8)"),
+                query("drop table y"),
+                query("execute t"),
+            ],
+            "1 Z[I] C[SELECT_1] Z[I] T[a:23] D[7] C[SELECT_1] Z[I] E[42P07] Z[I] C[DROP_TABLE] Z[I] E[42601] Z[I]",
+        ),
+        (
+            vec![
+                prepare("s", "set work_mem = '1MB'"),
+                query("execute s"),
+                prepare("w", "show work_mem"),
+                query("execute w"),
+                query("reset work_mem"),
+            ],
+            "1 Z[I] C[SET] Z[I] 1 Z[I] T[work_mem:25] D[1MB] C[SHOW] Z[I] C[RESET] Z[I]",
+        ),
+        (
+            vec![parse("", "execute w"), describe(b'S', ""), bind("", "", &[], &[1]), execute("", 0), sync()],
+            "1 t[] T[work_mem:25] 2 D[4MB] C[SHOW] Z[I]",
+        ),
+        // What is to stand by itself does not stand there.
+        (vec![prepare("v", "vacuum x"), query("execute v")], "1 Z[I] E[25001] Z[I]"),
+        (
+            vec![prepare("b", "begin"), query("execute b"), prepare("c", "commit"), query("execute c")],
+            "1 Z[I] C[BEGIN] Z[T] 1 Z[T] C[COMMIT] Z[I]",
+        ),
+        (vec![prepare("e", "execute e"), query("execute e")], "1 Z[I] E[54001] Z[I]"),
+        (vec![query("drop table x; deallocate all")], "C[DROP_TABLE] C[DEALLOCATE_ALL] Z[I]"),
+    ]);
+}

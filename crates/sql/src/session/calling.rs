@@ -136,6 +136,14 @@ impl<A: Allocator + Copy> Session<A> {
         }
     }
 
+    /// May a statement be executed in the one at hand, as one of a body? Errors: `54001`.
+    pub(crate) fn check_bodies(&self) -> Result<()> {
+        match self.bodies >= DEPTH_MAX {
+            true => Err(too_deep()),
+            false => self.check_depth(),
+        }
+    }
+
     /// Executes a plan that calls functions of users: `pull` pulls its rows.
     pub(super) fn execute_calling<T>(
         &mut self,

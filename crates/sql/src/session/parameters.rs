@@ -104,8 +104,9 @@ impl<A: Allocator + Copy> Session<A> {
     ) -> Result<Option<PlanId>> {
         let Some((query, range)) = query_in(text, utility)? else { return Ok(None) };
         self.await_snapshot(env);
-        // Most have none, and are compiled when they are executed.
-        if types.is_empty() && !text.contains('$') {
+        // Most cursors have none, and are compiled when they are executed.
+        let makes_table = matches!(utility, Utility::CreateTable(_) | Utility::SelectInto(_));
+        if !makes_table && types.is_empty() && !text.contains('$') {
             return Ok(None);
         }
         let Ok(Compiled::Plan(plan)) = self.compile(env, &query, range, &[], types, true)? else { return Ok(None) };
@@ -116,7 +117,7 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// The types of a prepared statement's parameters.
-    pub(super) fn parameter_types(&self, id: PlanId) -> Vec<Oid> {
+    pub(crate) fn parameter_types(&self, id: PlanId) -> Vec<Oid> {
         Plan::new(self.plans.bytes(id)).map_or(Vec::new(), |plan| plan.client_types().collect())
     }
 }

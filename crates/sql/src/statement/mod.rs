@@ -211,7 +211,14 @@ impl<A: Allocator + Copy> Session<A> {
         let bump = bumpalo::Bump::new();
         let end = text.trim_end_matches([' ', '\t', '\r', '\n', ';']).len();
         let statement = kernel::fiber::on_engine_stack(|| crate::parser::parse(text, 0, end, &bump))?;
-        let crate::parser::ast::Statement::Utility(utility) = statement else { return Ok(false) };
+        match statement {
+            crate::parser::ast::Statement::Utility(utility) => self.describe_read(utility, out),
+            _ => Ok(false),
+        }
+    }
+
+    /// The same for one that was read.
+    fn describe_read<O: Output>(&self, utility: &Utility<'_>, out: &mut O) -> Result<bool> {
         match utility {
             Utility::Show(name) => self.describe_show(*name, out).map(|()| true),
             Utility::Explain { wanted, .. } => {

@@ -3,9 +3,10 @@
 //! A cursor is a portal with a name that `FETCH` reads. It goes forward only.
 
 use crate::bind::{self, Setting};
-use crate::parser::ast::{Expr, FetchDirection, Name, TypeName};
+use crate::parser::ast::{Expr, FetchDirection, Name, Statement, TypeName, Utility};
 use crate::plan::{self, Plan, blob, flags};
 use crate::procedure::run::Notices;
+use crate::session::custom::range_of;
 use crate::session::extended::Target;
 use crate::session::parameters::{Parameters, end_of};
 use crate::session::prepared::{Body, Portal, Progress};
@@ -25,6 +26,16 @@ pub(super) fn check_arguments(name: &str, types: &[Oid], arguments: &[Expr<'_>])
     let message = format!("wrong number of parameters for prepared statement \"{name}\"");
     let detail = format!("Expected {} parameters but got {}.", types.len(), arguments.len());
     Err(Error::statement(sqlstate::SYNTAX_ERROR, message).detail(detail))
+}
+
+/// Reads a statement that was prepared and is not planned.
+fn read_prepared<T>(text: &str, take: impl FnOnce(&Utility<'_>) -> Result<T>) -> Result<T> {
+    let (start, end) = range_of(text)?;
+    let bump = Bump::new();
+    match kernel::fiber::on_engine_stack(|| crate::parser::parse(text, start, end, &bump))? {
+        Statement::Utility(utility) => take(utility),
+        _ => Err(Error::statement(sqlstate::INTERNAL_ERROR, "a prepared statement is another one now")),
+    }
 }
 
 impl<A: Allocator + Copy> Session<A> {
@@ -66,9 +77,9 @@ impl<A: Allocator + Copy> Session<A> {
         arguments: &[Expr<'_>],
         out: &mut O,
     ) -> Result<Option<Tag>> {
-        let body = self.current_body(env, name.text)?;
-        let Body::Plan(id) = body else {
-            return Err(Error::unsupported("EXECUTE of a utility statement is not supported"));
+        let id = match self.current_body(env, name.text)? {
+            Body::Plan(id) => id,
+            body => return self.execute_unplanned(env, text, (name.text, body), arguments, out),
         };
         let plan = self.plans.bytes(id).to_vec();
         let Some(read) = Plan::new(&plan) else { return Err(Error::unsupported("an empty plan")) };
@@ -88,6 +99,39 @@ impl<A: Allocator + Copy> Session<A> {
         // Its end is the `EXECUTE`'s: in the extended protocol the transaction goes on until `Sync`.
         let format = |index: usize| formats.get(index).copied().unwrap_or_default();
         self.run_plan(env, &plan, &parameters, ("", &[]), format, true, out).map(Some)
+    }
+
+    /// `EXECUTE` of a statement that is not planned: `SELECT … INTO`, and whatever else a client has prepared by the protocol.
+    fn execute_unplanned<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        (name, body): (&str, Body),
+        arguments: &[Expr<'_>],
+        out: &mut O,
+    ) -> Result<Option<Tag>> {
+        // It may be an `EXECUTE` of itself.
+        self.check_bodies()?;
+        if matches!(body, Body::Call(_) | Body::Empty) {
+            return Err(Error::unsupported("EXECUTE of this statement is not supported"));
+        }
+        let types = body.plan().map_or(Vec::new(), |id| self.parameter_types(id));
+        check_arguments(name, &types, arguments)?;
+        let values = {
+            let notices: Notices<'_> = &mut |level, error| out.notice(level, error);
+            self.arguments(env, text, arguments, &types, notices)?
+        };
+        let prepared = self.prepared_text(name)?;
+        let given = Parameters { types: &types, values: &values };
+        // What stands by itself may not stand in another statement.
+        read_prepared(&prepared, |utility| self.in_body(|session| session.utility(env, &prepared, utility, given, out)))
+    }
+
+    /// The text of a prepared statement that is not planned.
+    fn prepared_text(&self, name: &str) -> Result<String> {
+        let statement = self.statement_named(name)?;
+        let text = statement.body.plan().map_or(&statement.text[..], |id| self.plans.text(id));
+        Ok(String::from_utf8_lossy(text).into_owned())
     }
 
     /// Computes the arguments of an `EXECUTE`.
@@ -129,7 +173,17 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     pub(super) fn describe_execute<O: Output>(&self, name: &str, out: &mut O) -> Result<bool> {
-        let Body::Plan(id) = self.statement_named(name)?.body else { return Ok(false) };
+        let id = match self.statement_named(name)?.body {
+            Body::Plan(id) => id,
+            Body::Call(_) | Body::Empty => return Ok(false),
+            Body::Utility | Body::Within(_) => {
+                return read_prepared(&self.prepared_text(name)?, |utility| match utility {
+                    // What that gives is known when it is executed; it may be this one.
+                    Utility::Execute { .. } => Ok(false),
+                    utility => self.describe_read(utility, out),
+                });
+            }
+        };
         let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Ok(false) };
         if !plan.has(flags::RETURNS_ROWS) {
             return Ok(false);
