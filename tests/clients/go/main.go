@@ -262,13 +262,17 @@ func notifications(conn *pgx.Conn) {
 	}
 	say(conn, "LISTEN go_one")
 	// Nobody asks the server for anything: it sends what there is by itself.
+	said := make(chan struct{})
 	go func() {
 		time.Sleep(200 * time.Millisecond)
 		say(other, "NOTIFY go_one, 'idle'")
+		close(said)
 	}()
 	told, err := hear(10 * time.Second)
 	must(err, "a notification to who waits")
 	same(told, fmt.Sprintf("go_one of %d: idle", other.PgConn().PID()), "a notification to who waits")
+	// Who waits may hear it before the one who said it has his answer.
+	<-said
 	say(conn, "BEGIN")
 	say(conn, "NOTIFY go_one, 'own'")
 	say(conn, "NOTIFY go_one, 'own'")

@@ -3,10 +3,16 @@
 //! Where somebody has changed a row meanwhile, the storage answers its newest version, locked: its columns are put into the
 //! registers of the row that was found, the conditions are tested on it and the results computed again. A row for which
 //! they do not hold any more is not given, and stays locked, as in PostgreSQL.
+//!
+//! Rules
+//! 1. Below are nodes that count on their registers, such as a join that gives further pairs of a row: what was put into them is set back
+//!    to what the node gave before it is asked for its next row. The values are those that it gave, not copies, and stand until then.
+//! 2. So each pair of a row that has changed is found out to have changed, and tested.
 
-use super::Exec;
 use super::stored::{load_row, no_tables, shapes_of, tid_of, tid_value};
-use crate::plan::blob::At;
+use super::value::Value;
+use super::{Exec, State};
+use crate::plan::blob::{At, List};
 use crate::plan::record::{LockRecord, LockRows};
 use base::{Error, RelId, Result, sqlstate};
 use storage::heap::{Outcome, RowWait};
@@ -15,48 +21,59 @@ use storage::txn::Strength;
 const WAIT: u32 = 0;
 const NO_WAIT: u32 = 1;
 
-/// What came of a row.
-enum Locked {
-    /// It is as it was.
-    Same,
-    /// It has changed.
-    Changed,
-    /// It is gone, or somebody has it and it is to be left out.
-    Out,
-}
-
 impl Exec<'_> {
     pub(super) fn lock_rows(&mut self, node: At) -> Result<bool> {
         let bytes = self.plan.bytes;
         let record = LockRows::read(bytes, node);
-        'rows: while self.next(At(record.child))? {
+        let set = bytes.list(At(record.set));
+        if let State::Found(values) = self.take(node) {
+            self.set_back(set, &values);
+        }
+        while self.next(At(record.child))? {
             self.breath()?;
-            let mut changed = false;
-            for at in bytes.list(At(record.locks)).iter() {
-                match self.lock_row(&LockRecord::read(bytes, At(at)))? {
-                    Locked::Same => {}
-                    Locked::Changed => changed = true,
-                    Locked::Out => continue 'rows,
-                }
+            let mut found = None;
+            let mut gives = true;
+            let mut locks = bytes.list(At(record.locks)).iter();
+            while let (true, Some(at)) = (gives, locks.next()) {
+                gives = self.lock_row(&LockRecord::read(bytes, At(at)), set, &mut found)?;
             }
-            if changed {
-                if !self.holds(record.recheck)? {
-                    continue;
+            let Some(found) = found else {
+                match gives {
+                    true => return Ok(true),
+                    false => continue,
                 }
-                if record.recompute != 0 {
-                    self.assign(record.recompute, record.buffer)?;
-                }
+            };
+            if gives && self.fits_again(&record)? {
+                self.put(node, State::Found(found));
+                return Ok(true);
             }
-            return Ok(true);
+            self.set_back(set, &found);
         }
         Ok(false)
     }
 
-    fn lock_row(&mut self, lock: &LockRecord) -> Result<Locked> {
+    /// Tests rows again of which one has changed, and computes the results; false if the condition does not hold any more.
+    fn fits_again(&mut self, record: &LockRows) -> Result<bool> {
+        if !self.holds(record.recheck)? {
+            return Ok(false);
+        }
+        if record.recompute != 0 {
+            self.assign(record.recompute, record.buffer)?;
+        }
+        Ok(true)
+    }
+
+    fn set_back(&mut self, set: List<'_>, values: &[Value]) {
+        set.iter().zip(values).for_each(|(register, value)| self.registers[register as usize] = *value);
+    }
+
+    /// Locks one table's row; false if it is gone, or somebody has it and it is to be left out. If it has changed meanwhile its newest
+    /// version is in the registers then, and what was in those that are set here is in `found`.
+    fn lock_row(&mut self, lock: &LockRecord, set: List<'_>, found: &mut Option<Vec<Value>>) -> Result<bool> {
         let bytes = self.plan.bytes;
         let register = lock.row_register as usize;
         // A row that an outer join has made up is nowhere.
-        let Some(tid) = tid_of(self.registers[register]) else { return Ok(Locked::Same) };
+        let Some(tid) = tid_of(self.registers[register]) else { return Ok(true) };
         let Some(tables) = &mut self.tables else { return Err(no_tables()) };
         let heap = tables.relations.heap(RelId(lock.storage));
         let strength = match lock.strength {
@@ -67,20 +84,21 @@ impl Exec<'_> {
         };
         let wait = if lock.wait == WAIT { RowWait::Wait } else { RowWait::Never };
         match heap.lock(&tables.writer(), tid, strength, wait)? {
-            Outcome::Done { .. } => Ok(Locked::Same),
+            Outcome::Done { .. } => Ok(true),
             Outcome::Changed { tid, row } => {
+                found.get_or_insert_with(|| set.iter().map(|at| self.registers[at as usize]).collect());
                 let shapes = shapes_of(bytes.list(At(lock.kinds)));
                 let columns = bytes.list(At(lock.columns));
                 let (memory, registers) = (&mut self.memory, &mut self.registers);
                 load_row(heap.relations(), memory, registers, (lock.buffer, columns, &shapes), &row)?;
                 self.registers[register] = tid_value(tid);
-                Ok(Locked::Changed)
+                Ok(true)
             }
             Outcome::Busy if lock.wait == NO_WAIT => {
                 let message = format!("could not obtain lock on row in relation \"{}\"", bytes.text(At(lock.name)));
                 Err(Error::statement(sqlstate::LOCK_NOT_AVAILABLE, message))
             }
-            Outcome::Busy | Outcome::Gone | Outcome::Own(_) => Ok(Locked::Out),
+            Outcome::Busy | Outcome::Gone | Outcome::Own(_) => Ok(false),
         }
     }
 }

@@ -180,6 +180,8 @@ enum State {
     Limit { left: u64 },
     /// A limit that has been reached, with the last row's keys.
     Ties(Vec<Value>),
+    /// What a node gave in the registers that were set since, because a row that was locked has changed.
+    Found(Vec<Value>),
     /// The value of a subplan.
     Value(Value),
     /// The values of a subplan, hashed.

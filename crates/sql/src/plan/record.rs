@@ -391,6 +391,8 @@ records! {
         recheck,
         /// The program that computes the results again then.
         recompute,
+        /// The registers that all of this sets.
+        set,
         /// Where computed bytes are kept.
         buffer,
     }

@@ -342,11 +342,17 @@ impl Encoder<'_> {
                 code.step_half(Step::Store, register);
             }
         }
+        // A row that is read again has values for all its columns that have a register, also those that only nodes below read.
+        let locked = |column: &&Column| rows.locks.iter().any(|lock| lock.relation == column.relation);
+        let mut set = self.made_by(&rows.child, &read);
+        set.extend(self.registers.keys().filter(locked));
+        let set = self.register_list(&set)?;
         let record = LockRows {
             child,
             locks: self.plan.list(&locks).0,
             recheck,
             recompute: code.finish(&mut self.plan).0,
+            set: self.plan.list(&set).0,
             buffer: self.new_buffer(),
         };
         Ok(record.write(&mut self.plan, state))
