@@ -2,7 +2,8 @@
 //!
 //! Where somebody has changed a row meanwhile, the storage answers its newest version, locked: its columns are put into the
 //! registers of the row that was found, the conditions are tested on it and the results computed again. A row for which
-//! they do not hold any more is not given, and stays locked, as in PostgreSQL.
+//! they do not hold any more is not given, and stays locked, as in PostgreSQL. What an outer join makes of the rows is found out
+//! before that: the other tables' rows are those that were found, or null where they do not fit any more.
 //!
 //! Rules
 //! 1. Below are nodes that count on their registers, such as a join that gives further pairs of a row: what was put into them is set back
@@ -52,8 +53,16 @@ impl Exec<'_> {
         Ok(false)
     }
 
-    /// Tests rows again of which one has changed, and computes the results; false if the condition does not hold any more.
+    /// Joins rows again of which one has changed, and computes the results; false if a condition does not hold any more.
     fn fits_again(&mut self, record: &LockRows) -> Result<bool> {
+        let retested = self.plan.bytes.list(At(record.retested));
+        for [condition, results, buffer, nulls] in retested.groups::<4>() {
+            if !self.holds(condition)? {
+                self.nulls(nulls);
+            } else if results != 0 {
+                self.assign(results, buffer)?;
+            }
+        }
         if !self.holds(record.recheck)? {
             return Ok(false);
         }

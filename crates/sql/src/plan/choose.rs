@@ -215,10 +215,9 @@ impl Planner<'_> {
         if !locking.is_empty()
             && let Body::Select(select) = &body
         {
-            let mut recheck = select.filter.clone();
-            select.from.iter().for_each(|from| inner_conditions(from, &mut recheck));
-            let results = targets.iter().map(|target| target.expr.clone()).collect();
-            lock_rows = Some((recheck, results));
+            let column = |index| Column { relation: output, column: index as u16 };
+            let results = targets.iter().enumerate().map(|(index, target)| (column(index), target.expr.clone()));
+            lock_rows = Some((self.recheck(select, &locking), results.collect()));
         }
         let (mut ordered, mut in_order_of_windows) = (Vec::new(), false);
         let mut postponed = Postponed::default();
@@ -318,8 +317,8 @@ impl Planner<'_> {
         if !postponed.results.is_empty() {
             node = computed_last(node, output, &types, postponed);
         }
-        if let Some((recheck, targets)) = lock_rows {
-            node = Node::LockRows(Box::new(LockRows { child: node, locks: locking, output, targets, recheck }));
+        if let Some((recheck, results)) = lock_rows {
+            node = Node::LockRows(Box::new(LockRows { child: node, locks: locking, recheck, results }));
         }
         if limit.is_some() || offset.is_some() {
             node = Node::Limit { child: Box::new(node), count: limit, offset, ties: tied };
@@ -858,17 +857,6 @@ pub(super) fn columns_in(expr: &Expr, subplans: &[Subtree], columns: &mut BTreeS
             }
         }
         _ => expr.children(&mut |child| columns_in(child, subplans, columns)),
-    }
-}
-
-/// Adds the conditions of joins that keep pairs only.
-fn inner_conditions(from: &From, conditions: &mut Vec<Expr>) {
-    if let From::Join(join) = from
-        && join.kind == JoinKind::Inner
-    {
-        conditions.extend(join.condition.iter().cloned());
-        inner_conditions(&join.left, conditions);
-        inner_conditions(&join.right, conditions);
     }
 }
 

@@ -22,6 +22,7 @@
 //! | [`worth`] | whether it pays to plan for the values of parameters |
 //! | [`planning`] | what the session's settings say of methods and costs |
 //! | [`lock`] | how an execution locks the tables |
+//! | `recheck` | what is tested again where a row has changed before it was locked |
 //! | [`encode`] | from the tree to bytes: registers, programs, records |
 //! | [`explain`], [`shown`] | what `EXPLAIN` shows of it |
 //! | [`cache`] | plans that sessions share |
@@ -49,6 +50,7 @@ pub mod path;
 pub mod planning;
 pub mod program;
 mod pull_up;
+mod recheck;
 pub mod record;
 mod recursive;
 mod selectivity;

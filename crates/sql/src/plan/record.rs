@@ -387,7 +387,10 @@ records! {
         child,
         /// Places of [`LockRecord`]s.
         locks,
-        /// The condition on rows of which one has changed meanwhile.
+        /// For rows of which one has changed meanwhile, parts of what is joined, from the inside to the outside: a condition, a program that
+        /// computes results where it holds, the buffer that these are kept in, and the registers that become null where it does not.
+        retested,
+        /// The condition on such rows, tested after that.
         recheck,
         /// The program that computes the results again then.
         recompute,

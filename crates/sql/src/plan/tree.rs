@@ -324,12 +324,30 @@ pub struct LockRows {
     pub child: Node,
     /// The tables whose rows are locked.
     pub locks: Vec<RowLock>,
-    /// The relation of the results.
-    pub output: RelationId,
-    /// The results, to be computed again where a row has changed meanwhile.
-    pub targets: Vec<Expr>,
-    /// The conditions, to be tested again then.
-    pub recheck: Vec<Expr>,
+    /// What is tested again where a row has changed meanwhile.
+    pub recheck: Recheck,
+    /// The results, to be computed again then.
+    pub results: Vec<(Column, Expr)>,
+}
+
+/// What is tested again of joined rows of which one has changed meanwhile.
+#[derive(Debug, Default)]
+pub struct Recheck {
+    /// Parts of the `FROM`, from the inside to the outside.
+    pub retested: Vec<Retested>,
+    /// What must hold for the rows that come of them.
+    pub conditions: Vec<Expr>,
+}
+
+/// A part of a `FROM` that may have no row then, or another one: the side of an outer join that may be null, or a subquery.
+#[derive(Debug)]
+pub struct Retested {
+    /// What must hold for it to have a row.
+    pub condition: Vec<Expr>,
+    /// Its relations, whose columns are null else.
+    pub relations: BTreeSet<RelationId>,
+    /// Of a subquery the results, to be computed again.
+    pub results: Vec<(Column, Expr)>,
 }
 
 /// Rows that are changed.
@@ -473,7 +491,14 @@ impl Node {
     pub fn exprs<'n>(&'n self, visit: &mut dyn FnMut(&'n Expr)) {
         match self {
             Node::Nothing | Node::Append { .. } | Node::Materialize { .. } => {}
-            Node::LockRows(rows) => rows.recheck.iter().chain(&rows.targets).for_each(visit),
+            Node::LockRows(rows) => {
+                for part in &rows.recheck.retested {
+                    part.condition.iter().for_each(&mut *visit);
+                    part.results.iter().for_each(|(_, expr)| visit(expr));
+                }
+                rows.recheck.conditions.iter().for_each(&mut *visit);
+                rows.results.iter().for_each(|(_, expr)| visit(expr));
+            }
             Node::Once { filter }
             | Node::View { filter, .. }
             | Node::SeqScan { filter, .. }

@@ -194,7 +194,8 @@ fn columns(bound: &Bound, expr: &Expr) -> BTreeSet<Column> {
     columns
 }
 
-fn is_volatile(expr: &Expr) -> bool {
+/// Is anything in it computed anew each time?
+pub(super) fn is_volatile(expr: &Expr) -> bool {
     expr.any(&mut |part| matches!(&part.kind, ExprKind::Call(call) if call.volatility == Volatility::Volatile))
 }
 

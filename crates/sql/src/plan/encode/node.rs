@@ -299,12 +299,11 @@ impl Encoder<'_> {
         let mut read = needed.clone();
         read.extend(rows.locks.iter().map(|lock| Column { relation: lock.relation, column: ROW_ID }));
         // A row that has changed meanwhile is tested and its results are computed again, from the same registers.
-        self.reads(&rows.recheck, &mut read);
-        for (index, target) in rows.targets.iter().enumerate() {
-            if needed.contains(&Column { relation: rows.output, column: index as u16 }) {
-                columns_in(target, &self.tree.subplans, &mut read);
-            }
-        }
+        self.reads(&rows.recheck.conditions, &mut read);
+        rows.recheck.retested.iter().for_each(|part| self.reads(&part.condition, &mut read));
+        self.results_read(&rows.results, &mut read);
+        // Those behind a part may read its results.
+        rows.recheck.retested.iter().rev().for_each(|part| self.results_read(&part.results, &mut read));
         let child = self.node(&rows.child, &read)?.0;
         let mut locks = Vec::with_capacity(rows.locks.len());
         for lock in &rows.locks {
@@ -332,16 +331,17 @@ impl Encoder<'_> {
             };
             locks.push(record.write(&mut self.plan).0);
         }
-        let recheck = self.condition(&rows.recheck)?;
-        let mut code = Code::new();
-        for (index, target) in rows.targets.iter().enumerate() {
-            let column = Column { relation: rows.output, column: index as u16 };
-            if needed.contains(&column) && !self.aliases.contains_key(&column) {
-                self.expr(&mut code, target)?;
-                let register = self.register(column)?;
-                code.step_half(Step::Store, register);
-            }
+        let mut retested = Vec::with_capacity(rows.recheck.retested.len() * 4);
+        for part in &rows.recheck.retested {
+            let condition = self.condition(&part.condition)?;
+            let results = self.results(&part.results, &read)?;
+            let buffer = if results == 0 { 0 } else { self.new_buffer() };
+            let nulls = read.iter().filter(|column| part.relations.contains(&column.relation)).copied().collect();
+            let nulls = self.register_list(&nulls)?;
+            retested.extend([condition, results, buffer, self.plan.list(&nulls).0]);
         }
+        let recheck = self.condition(&rows.recheck.conditions)?;
+        let recompute = self.results(&rows.results, &read)?;
         // A row that is read again has values for all its columns that have a register, also those that only nodes below read.
         let locked = |column: &&Column| rows.locks.iter().any(|lock| lock.relation == column.relation);
         let mut set = self.made_by(&rows.child, &read);
@@ -350,12 +350,35 @@ impl Encoder<'_> {
         let record = LockRows {
             child,
             locks: self.plan.list(&locks).0,
+            retested: self.plan.list(&retested).0,
             recheck,
-            recompute: code.finish(&mut self.plan).0,
+            recompute,
             set: self.plan.list(&set).0,
             buffer: self.new_buffer(),
         };
         Ok(record.write(&mut self.plan, state))
+    }
+
+    /// Adds what results read that are read.
+    fn results_read(&self, results: &[(Column, Expr)], read: &mut Columns) {
+        for (column, expr) in results {
+            if read.contains(column) {
+                columns_in(expr, &self.tree.subplans, read);
+            }
+        }
+    }
+
+    /// A program that computes the results that are read.
+    fn results(&mut self, results: &[(Column, Expr)], read: &Columns) -> Result<u32> {
+        let mut code = Code::new();
+        for (column, expr) in results {
+            if read.contains(column) && !self.aliases.contains_key(column) {
+                self.expr(&mut code, expr)?;
+                let register = self.register(*column)?;
+                code.step_half(Step::Store, register);
+            }
+        }
+        Ok(code.finish(&mut self.plan).0)
     }
 
     pub(super) fn maybe_register(&mut self, relation: RelationId, column: u16, read: &Columns) -> Result<u32> {
