@@ -12,7 +12,9 @@
 //!    registers of the row that was found, all of `WHERE` is tested on it and the new values are computed from it. Other
 //!    tables' rows stay those that were found. At `REPEATABLE READ` the storage fails with `40001`.
 //! 2. A row that this statement has changed already is left alone: a join found it twice.
-//! 3. What is checked at the statement's end is checked when the child has given its last row, or all
+//! 3. Below are nodes that count on their registers, such as a join that gives further pairs of a row: what was put into them is set back
+//!    before the next row is asked for.
+//! 4. What is checked at the statement's end is checked when the child has given its last row, or all
 //!    statements in `WITH` have been executed ([`super::reference`], [`super::recursive`]).
 
 use super::stored::{load_row, no_tables, tid_of, tid_value};
@@ -41,6 +43,8 @@ pub(super) struct ModifyState {
     pub(super) parameters: usize,
     /// What is known of the table's triggers; none if it has none.
     pub(super) fires: Option<Box<Fires>>,
+    /// What the registers held of the row that was found, if its newest version was put there (rule 3).
+    pub(super) found: Option<Vec<Value>>,
 }
 
 impl Exec<'_> {
@@ -57,7 +61,7 @@ impl Exec<'_> {
                 let parameters = self.memory.parameters.len();
                 let updated = self.plan.bytes.list(At(record.updated)).iter().map(|column| column as u16).collect();
                 let fires = self.fires_of(&target, updated);
-                let state = Box::new(ModifyState { record, target, new: Vec::new(), parameters, fires });
+                let state = Box::new(ModifyState { record, target, new: Vec::new(), parameters, fires, found: None });
                 if let Some(fires) = &state.fires {
                     for event in self.events(&state.record) {
                         self.before_statement(&state.target, event, &fires.updated)?;
@@ -66,7 +70,10 @@ impl Exec<'_> {
                 state
             }
         };
-        while self.fed != Some(false) && self.next(At(state.record.child))? {
+        while self.fed != Some(false) && {
+            self.set_found_back(&mut state);
+            self.next(At(state.record.child))?
+        } {
             self.breath()?;
             self.memory.parameters.truncate(state.parameters);
             let done = match state.record.operation {
@@ -194,10 +201,10 @@ impl Exec<'_> {
 
     /// Locks the row whose place is in its register before triggers are fired for it, as its newest version; none if it is to be left
     /// alone.
-    fn hold_for(&mut self, state: &ModifyState, event: u16, tid: Tid) -> Result<Option<Tid>> {
+    fn hold_for(&mut self, state: &mut ModifyState, event: u16, tid: Tid) -> Result<Option<Tid>> {
         let mut tid = tid;
-        let updated = state.fires.as_ref().map_or(&[][..], |fires| &fires.updated);
         loop {
+            let updated = state.fires.as_ref().map_or(&[][..], |fires| &fires.updated);
             match self.hold_row(&state.target, tid, event, updated)? {
                 Outcome::Done { .. } => return Ok(Some(tid)),
                 Outcome::Changed { tid: newest, row } => {
@@ -341,13 +348,25 @@ impl Exec<'_> {
     }
 
     /// Puts the newest version of a row in the place of the one that was found; true if the condition holds for it.
-    fn holds_again(&mut self, state: &ModifyState, tid: Tid, row: &[u8]) -> Result<bool> {
+    fn holds_again(&mut self, state: &mut ModifyState, tid: Tid, row: &[u8]) -> Result<bool> {
         let columns = self.plan.bytes.list(At(state.record.existing));
+        if state.found.is_none() {
+            let registers = columns.groups::<2>().map(|[_, register]| register).chain([state.record.row_register]);
+            state.found = Some(registers.map(|register| self.registers[register as usize]).collect());
+        }
         let relations = state.target.heap.relations();
         let (memory, registers) = (&mut self.memory, &mut self.registers);
         load_row(relations, memory, registers, (state.record.row_buffer, columns, &state.target.shapes), row)?;
         self.registers[state.record.row_register as usize] = tid_value(tid);
         self.holds(state.record.recheck)
+    }
+
+    /// Sets the registers back that [`holds_again`](Self::holds_again) has set since the last row.
+    fn set_found_back(&mut self, state: &mut ModifyState) {
+        let Some(found) = state.found.take() else { return };
+        let columns = self.plan.bytes.list(At(state.record.existing)).groups::<2>();
+        let registers = columns.map(|[_, register]| register).chain([state.record.row_register]);
+        registers.zip(found).for_each(|(register, value)| self.registers[register as usize] = value);
     }
 
     /// Computes the new values again.

@@ -21,6 +21,8 @@ use storage::page::Tid;
 
 /// How long a run is at most.
 const ROWS_MAX: usize = 32;
+/// Behind how many entries of a page the next pages are looked for.
+const LOOKED_AT_MAX: usize = 2 * ROWS_MAX;
 
 /// Rows that were read together.
 #[derive(Default)]
@@ -75,7 +77,7 @@ impl Run {
         self.length = (self.length * 2).clamp(1, ROWS_MAX);
         if self.length > 1 {
             // While this run is read and given, the memory of the next ones comes.
-            let mut later = cursor.later(first.block);
+            let mut later = cursor.later(first.block, LOOKED_AT_MAX);
             later.next().into_iter().for_each(|next| heap.approach(next));
             later.next().into_iter().for_each(|next| heap.expect(next));
         }

@@ -10,9 +10,9 @@ use super::tree::{Piece, Target};
 use crate::plan::Plan;
 use crate::plan::blob::Constant;
 use crate::types::array::part;
-use crate::types::{Oid, Type, table};
+use crate::types::{Oid, Type, stored, table, text};
 use allocator_api2::alloc::Allocator;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result};
 
 /// What is appended to.
 #[derive(Clone, Copy)]
@@ -20,6 +20,16 @@ enum Onto {
     Text,
     /// An array of these, and the index behind its last one.
     Array(Oid, i32),
+}
+
+impl Onto {
+    /// Is a value of a type what is appended there?
+    fn takes(self, oid: Oid) -> bool {
+        match self {
+            Onto::Text => matches!(oid, Oid::TEXT | Oid::VARCHAR),
+            Onto::Array(element, _) => oid == element,
+        }
+    }
 }
 
 impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
@@ -33,11 +43,21 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
                 return self.assign(&target, ty, value);
             }
         };
-        let (_, value) = self.value(value)?;
+        let (ty, value) = self.value_of_row(value)?;
+        if !onto.takes(ty.oid) {
+            // Planned once more, it is something else.
+            let (ty, value) = self.value(whole)?;
+            return self.assign(&target, ty, value);
+        }
         let Slot::Scalar(own, Constant::Bytes(bytes)) = &mut self.frame.slots[variable as usize] else { return Ok(()) };
         let own = *own;
+        // Where there is no row nothing is appended: the expression has none either.
+        let Some(value) = value else { return self.assign(&target, own, Constant::Null) };
         match (onto, value) {
             (Onto::Text, Constant::Bytes(more)) => {
+                if bytes.len() + more.len() > stored::BYTES_MAX {
+                    return Err(text::too_long());
+                }
                 bytes.try_reserve(more.len()).map_err(|_| Error::out_of_memory("a text", bytes.len() + more.len()))?;
                 bytes.extend_from_slice(&more);
                 Ok(())
@@ -57,7 +77,9 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
         if *own == Type::plain(Oid::TEXT) {
             return Ok(Some(Onto::Text));
         }
-        match table::element_of(own.oid).filter(|_| *own == Type::plain(own.oid)) {
+        // Other types have elements too, such as names.
+        let is_array = |element: &Oid| table::array_of(*element) == Some(own.oid) && *own == Type::plain(own.oid);
+        match table::element_of(own.oid).filter(is_array) {
             Some(element) => Ok(part::index_behind(bytes)?.map(|index| Onto::Array(element, index))),
             None => Ok(None),
         }
@@ -67,15 +89,11 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
     fn gives(&mut self, value: &Piece, onto: Onto) -> Result<bool> {
         let planned = match self.plan(value) {
             Ok(planned) => planned,
-            Err(error) if error.sqlstate() == sqlstate::QUERY_CANCELED => return Err(error),
-            Err(_) => None,
+            Err(error) if error.sqlstate().as_str().starts_with("42") => None,
+            Err(error) => return Err(error),
         };
         let plan = planned.as_ref().and_then(|planned| Plan::new(&planned.plan));
         let mut columns = plan.into_iter().flat_map(|plan| plan.columns()).map(|column| column.ty.oid);
-        Ok(match (columns.next(), columns.next(), onto) {
-            (Some(oid), None, Onto::Text) => matches!(oid, Oid::TEXT | Oid::VARCHAR),
-            (Some(oid), None, Onto::Array(element, _)) => oid == element,
-            _ => false,
-        })
+        Ok(matches!((columns.next(), columns.next()), (Some(oid), None) if onto.takes(oid)))
     }
 }

@@ -145,6 +145,11 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
 
     /// The value of an expression.
     pub(crate) fn value(&mut self, piece: &Piece) -> Result<(Type, Constant)> {
+        self.value_of_row(piece).map(|(ty, value)| (ty, value.unwrap_or(Constant::Null)))
+    }
+
+    /// The value of an expression; none if it gives no row.
+    pub(super) fn value_of_row(&mut self, piece: &Piece) -> Result<(Type, Option<Constant>)> {
         let done = self.gather(piece, 2);
         let Some((planned, gathered)) = done? else {
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, "an expression was expected"));
@@ -156,10 +161,10 @@ impl<A: Allocator + Copy> Interpreter<'_, '_, A> {
             return Err(Error::statement(sqlstate::SYNTAX_ERROR, message));
         };
         match gathered.count {
-            0 => Ok((column.ty, Constant::Null)),
+            0 => Ok((column.ty, None)),
             1 => {
                 let (datum, _) = blob::get_value(table::kind(column.ty.oid), &gathered.rows, 0)?;
-                Ok((column.ty, Constant::of(datum)))
+                Ok((column.ty, Some(Constant::of(datum))))
             }
             _ => {
                 let message = format!("query \"{}\" returned more than one row", piece.text);

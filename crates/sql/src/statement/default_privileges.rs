@@ -8,7 +8,6 @@ use crate::catalog::codec::{ObjectClass, acl_image, default_acl_image};
 use crate::catalog::default_acl::{DefaultAcl, Made, are_same};
 use crate::catalog::grant::Ledger;
 use crate::catalog::privilege::{AclItem, Guard, ObjectAcl, PUBLIC, Rights, Securable};
-use crate::catalog::store::Definitions;
 use crate::parser::privilege::AlterDefaults;
 use crate::parser::role::RoleName;
 use crate::session::{Environment, Session, Tag};
@@ -150,19 +149,23 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     /// What is left of the lists when some roles are gone from them: of `DROP OWNED`.
-    pub(super) fn drop_defaults_of(
-        &mut self,
-        env: &Environment<'_>,
-        definitions: &Definitions,
-        roles: &[Oid],
-    ) -> Result<()> {
-        for (_, known) in definitions.default_acls() {
-            if roles.iter().any(|role| known.mentions(*role)) {
-                self.lock_default(env, known.role, known.schema, known.made)?;
+    pub(super) fn drop_defaults_of(&mut self, env: &Environment<'_>, roles: &[Oid]) -> Result<()> {
+        // Others may make lists while one is waited for.
+        let mut locked = Vec::new();
+        let definitions = loop {
+            let definitions = self.definitions(env, &self.work)?;
+            let all = definitions.default_acls().map(|(_, known)| known);
+            let theirs = all.filter(|known| roles.iter().any(|role| known.mentions(*role)));
+            let lists = theirs.map(|known| (known.role, known.schema, known.made));
+            let more: Vec<_> = lists.filter(|list| !locked.contains(list)).collect();
+            if more.is_empty() {
+                break definitions;
             }
-        }
-        // As they are now.
-        let definitions = self.definitions(env, &self.work)?;
+            for (role, schema, made) in more {
+                self.lock_default(env, role, schema, made)?;
+                locked.push((role, schema, made));
+            }
+        };
         let class = ObjectClass::DefaultPrivileges;
         let mut changes = Vec::new();
         for (oid, known) in definitions.default_acls() {

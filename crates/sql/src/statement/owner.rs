@@ -340,7 +340,7 @@ impl<A: Allocator + Copy> Session<A> {
                     return Err(Error::statement(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
                 }
                 self.revoke_all(env, &definitions, &roles)?;
-                self.drop_defaults_of(env, &definitions, &roles)?;
+                self.drop_defaults_of(env, &roles)?;
                 self.drop_owned(env, &definitions, &roles, *cascade, out)?;
                 Ok(Some(Tag::Words("DROP OWNED")))
             }

@@ -239,11 +239,11 @@ impl Cursor {
         self.entries[self.taken..].iter().map(|entry| entry.tid).take_while(move |tid| tid.block == block)
     }
 
-    /// The first places behind those in one block of the table, each in another one, as far as they are at hand.
-    pub fn later(&self, block: u32) -> impl Iterator<Item = Tid> {
+    /// The first places behind those in one block of the table, each in another one, as far as they are at hand, among the next `most`.
+    pub fn later(&self, block: u32, most: usize) -> impl Iterator<Item = Tid> {
         let mut last = block;
         let is_next = move |tid: &Tid| std::mem::replace(&mut last, tid.block) != tid.block;
-        self.entries[self.taken..].iter().map(|entry| entry.tid).filter(is_next)
+        self.entries[self.taken..].iter().take(most).map(|entry| entry.tid).filter(is_next)
     }
 
     /// Hands out some of the [upcoming](Cursor::upcoming) at once.

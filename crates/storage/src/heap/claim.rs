@@ -17,8 +17,8 @@
 
 use super::lock::RowWait;
 use super::{Heap, Isolation, Writer, root_of, view};
-use crate::page::heap::HeapPage;
 use crate::page::heap::row::HOT_UPDATED;
+use crate::page::heap::{HeapPage, Version};
 use crate::page::{PageBytes, Tid, header};
 use crate::txn::lock::{LockScope, LockWait};
 use crate::txn::{Claim, LockKey, LockMode, Strength, Transactions};
@@ -140,6 +140,9 @@ impl Heap {
                 if held.conflicts_with(strength) || !version.has(HOT_UPDATED) {
                     return Verdict::Wait(xid);
                 }
+                if let Some(xid) = self.held_further_on(page, heap, &version, strength) {
+                    return Verdict::Wait(xid);
+                }
             }
         }
         let word = heap.lock(slot, self.relations.wal.epoch());
@@ -152,6 +155,36 @@ impl Heap {
             Some(xid) => Verdict::Wait(xid),
             None => Verdict::Free,
         }
+    }
+
+    /// Who has what follows a version in its chain in a way that is in the way of a lock, though it has updated the version in one that is
+    /// not: a transaction that updates a row may delete it then, or lock it more strongly, which its newest version alone tells.
+    fn held_further_on(
+        &self,
+        page: &PageBytes,
+        heap: HeapPage<'_>,
+        version: &Version<'_>,
+        strength: Strength,
+    ) -> Option<Xid> {
+        let transactions = self.relations.transactions;
+        let mut at = heap.chain_next(version);
+        for _ in 0..=heap.slot_count() {
+            let (slot, version) = at?;
+            if let Some((xid, keys)) = transactions.ends(&version) {
+                let held = if keys { Strength::Update } else { Strength::NoKeyUpdate };
+                if held.conflicts_with(strength) || !version.has(HOT_UPDATED) {
+                    return Some(xid);
+                }
+            }
+            let word = heap.lock(slot, self.relations.wal.epoch());
+            if word != 0
+                && let Some(xid) = transactions.row_lock_conflict(word, self.rel, identity(page, slot), strength)
+            {
+                return Some(xid);
+            }
+            at = heap.chain_next(&version);
+        }
+        None
     }
 
     /// Waits in turn until a transaction that has the row has ended. Nothing is latched, pinned or reserved.

@@ -122,11 +122,17 @@ impl Heap {
         let pinned = self.relations.pool.pin(self.page_of(Tid::new(block, 0)))?;
         let page = pinned.read();
         let Some(heap) = view(&page)? else { return Ok(0) };
-        let mut count = 0;
+        let (mut count, mut followed) = (0, false);
         for root in slots {
-            let (Some((slot, version)), _) = self.seen_of(&page, heap, root, reader) else { break };
+            let (Some((slot, version)), steps) = self.seen_of(&page, heap, root, reader) else { break };
             look(Tid::new(block, slot), version.row());
+            followed |= steps > 0;
             count += 1;
+        }
+        if followed && self.is_worth_pruning(heap) {
+            drop(page);
+            drop(pinned);
+            let _ = self.prune_in_passing(block);
         }
         Ok(count)
     }

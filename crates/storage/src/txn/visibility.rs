@@ -172,6 +172,16 @@ impl Transactions {
         }
     }
 
+    /// The running transaction that has ended a version, whoever made that, and whether it has deleted the row or changed its keys.
+    pub fn ends(&self, version: &Version<'_>) -> Option<(Xid, bool)> {
+        let (flags, xmax) = (version.flags(), version.xmax());
+        if xmax.0 == 0 || flags & (XMAX_ABORTED | XMAX_COMMITTED) != 0 {
+            return None;
+        }
+        let runs = matches!(self.status(xmax), Status::Running | Status::Committed(_));
+        runs.then_some((xmax, flags & UPDATED == 0 || flags & KEYS_UPDATED != 0))
+    }
+
     /// Whether anybody can see the version, now or later: the judge of [`crate::page::heap::HeapPage::prune`].
     pub fn fate(&self, version: &Version<'_>, horizon: Horizon) -> Fate {
         let flags = version.flags();

@@ -171,6 +171,9 @@ fn set_length(bytes: &mut [u8], length: u32) {
     bytes[6..10].copy_from_slice(&length.to_le_bytes());
 }
 
+/// The most bytes of an element beside those of its value: a number, or a length.
+const ELEMENT_FRONT_MAX: usize = 16;
+
 /// Puts an element into a stored array where it is: over one of the same size, or behind the last. False, and nothing is changed, where
 /// that cannot be done: [`with_element`] does it all, in a time that grows with the array.
 pub fn put_in_place(bytes: &mut Vec<u8>, subscripts: &[i32], value: Datum<'_>) -> Result<bool> {
@@ -195,6 +198,15 @@ pub fn put_in_place(bytes: &mut Vec<u8>, subscripts: &[i32], value: Datum<'_>) -
         }
         check_bound(lower, length)?;
         let size = bytes.len();
+        let more = ELEMENT_FRONT_MAX
+            + match value {
+                Datum::Bytes(value) => value.len(),
+                _ => 0,
+            };
+        if size + more > stored::BYTES_MAX {
+            return Err(too_large());
+        }
+        bytes.try_reserve(more).map_err(|_| Error::out_of_memory("an array", size + more))?;
         if let Err(error) = stored::put(kind, value, bytes) {
             bytes.truncate(size);
             return Err(error);
