@@ -5,7 +5,7 @@ use super::run::{Flow, Interpreter};
 use super::sql::{Done, Rows};
 use super::tree::{Gives, Piece, Source};
 use crate::plan::blob::{self, Constant};
-use crate::types::{Oid, Type, table, typmod};
+use crate::types::{Oid, Type, record, table, typmod};
 use allocator_api2::alloc::Allocator;
 use base::{Error, Result, sqlstate};
 
@@ -43,10 +43,15 @@ impl<'i, A: Allocator + Copy> Interpreter<'i, '_, A> {
         if let Some(piece) = value {
             let (ty, value) = self.value(piece)?;
             if self.readied.body.gives == Gives::Row {
-                return match value {
-                    Constant::Null => Ok(Flow::Return),
-                    _ => Err(not_composite()),
+                self.given = match value {
+                    Constant::Null => None,
+                    Constant::Bytes(bytes) if ty.oid == Oid::RECORD => {
+                        let fields = record::decode(&bytes)?;
+                        Some(fields.iter().map(|field| (Type::plain(field.oid), Constant::of(field.value))).collect())
+                    }
+                    _ => return Err(not_composite()),
                 };
+                return Ok(Flow::Return);
             }
             self.put_value(0, ty, value)?;
             self.returned.count = 1;
