@@ -59,7 +59,7 @@ impl Side {
 
 fn prepared(port: u16) -> Outcome<Client> {
     let mut client = connect(port)?;
-    let settings = "SET search_path TO d; SET client_min_messages = error";
+    let settings = "SET search_path TO d; SET statement_timeout = '5s'; SET client_min_messages = error";
     client.batch_execute(settings).map_err(|error| format!("port {port}: {error:?}"))?;
     Ok(client)
 }

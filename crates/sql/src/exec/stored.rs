@@ -2,7 +2,7 @@
 //!
 //! Rules
 //! 1. Nothing is latched while an expression is computed: a sequential scan copies a page's rows into its buffer, an index scan copies
-//!    the values that are read of its row, and only then conditions are tested. What a condition of a sequential scan does not read is
+//!    the values that are read of its row, or the rows of a run ([`run`](super::run)), and only then conditions are tested. What a condition of a sequential scan does not read is
 //!    looked for in rows only for which it holds.
 //! 2. A scan that begins again (the inner side of a loop) keeps what does not depend on the rows around it.
 //! 3. An index finds what its conditions say exactly; nothing of them is tested again. Null is found by no condition.
