@@ -300,6 +300,12 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// The comparison of a number, counted from zero in the order above.
+    #[inline]
+    pub fn from_byte(byte: u8) -> Option<Comparison> {
+        COMPARISONS.get(usize::from(byte)).copied()
+    }
+
     /// Does an order satisfy it?
     #[inline]
     pub fn holds(self, order: std::cmp::Ordering) -> bool {

@@ -13,7 +13,7 @@ use crate::plan::program::Step;
 use crate::types::array::{self, Array, Dimension};
 use crate::types::cast::{self, Method};
 use crate::types::numeric::short;
-use crate::types::op::Op;
+use crate::types::op::{Comparison, Op};
 use crate::types::text::trim_padding;
 use crate::types::{Datum, Kind, Oid, Type, compare, eval, like, table};
 use base::{Error, Result, sqlstate};
@@ -38,11 +38,18 @@ impl Exec<'_> {
         if program == 0 {
             return Ok(true);
         }
-        let scratch = self.memory.scratch.len();
-        self.run(At(program), None)?;
-        let value = self.stack.pop().unwrap_or_default();
-        self.memory.scratch.truncate(scratch);
-        let holds = value.is_true();
+        // Most conditions are one comparison.
+        let code = program + 4;
+        let holds = match self.compared_ints(code) {
+            Some((holds, end)) if self.plan.bytes.byte(end) == Step::End as u8 => holds == Some(true),
+            _ => {
+                let scratch = self.memory.scratch.len();
+                self.run(At(program), None)?;
+                let value = self.stack.pop().unwrap_or_default();
+                self.memory.scratch.truncate(scratch);
+                value.is_true()
+            }
+        };
         self.rejected += u64::from(!holds);
         Ok(holds)
     }
@@ -92,6 +99,25 @@ impl Exec<'_> {
     #[inline]
     fn push_bool(&mut self, value: Option<bool>) {
         self.stack.push(value.map_or(Value::Null, Value::Bool));
+    }
+
+    /// The result of the step at a place, if it compares integers, and where the next one is.
+    #[inline]
+    fn compared_ints(&self, at: u32) -> Option<(Option<bool>, u32)> {
+        let bytes = self.plan.bytes;
+        let (right, end) = match Step::from_byte(bytes.byte(at))? {
+            Step::CompareRegister => (self.registers[usize::from(bytes.half(at + 4))], at + 6),
+            Step::CompareParameter => (self.parameters[usize::from(bytes.half(at + 4))], at + 6),
+            Step::CompareInt => (Value::Int(bytes.double(at + 4) as i64), at + 12),
+            _ => return None,
+        };
+        let (comparison, left) =
+            (Comparison::from_byte(bytes.byte(at + 1))?, self.registers[usize::from(bytes.half(at + 2))]);
+        let holds = match (left, right) {
+            (Value::Int(left), Value::Int(right)) => Some(comparison.holds(left.cmp(&right))),
+            _ => None,
+        };
+        Some((holds, end))
     }
 
     fn run(&mut self, program: At, buffer: Option<u32>) -> Result<()> {
@@ -326,6 +352,13 @@ impl Exec<'_> {
                     at += 2;
                     let value = self.subplan(index)?;
                     self.stack.push(value);
+                }
+                Step::CompareRegister | Step::CompareParameter | Step::CompareInt => {
+                    let Some((holds, end)) = self.compared_ints(at - 1) else {
+                        return Err(broken("an unknown comparison"));
+                    };
+                    self.push_bool(holds);
+                    at = end;
                 }
                 Step::Subscript => {
                     let (index, array) = (self.pop(), self.pop());

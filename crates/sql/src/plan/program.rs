@@ -14,7 +14,7 @@
 //! 3. Types are settled when the plan is made; a value carries none.
 
 use super::blob::{At, Builder};
-use crate::types::op::Op;
+use crate::types::op::{Comparison, Op};
 
 macro_rules! steps {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -134,12 +134,20 @@ steps! {
     Kept,
     /// Keeps the topmost value for the rest of the execution, in a register and with its bytes in a buffer: u16, u32.
     KeepConstant,
+    /// Compares an integer of a register with that of another: u8 comparison, u16, u16.
+    CompareRegister,
+    /// Compares an integer of a register with that of a parameter: u8 comparison, u16, u16.
+    CompareParameter,
+    /// Compares an integer of a register with another: u8 comparison, u16, i64.
+    CompareInt,
 }
 
 /// Writes a program.
 #[derive(Debug, Default)]
 pub struct Code {
     bytes: Vec<u8>,
+    /// Where the last two steps begin, as long as each of them pushes a register, a parameter or an integer, and none is jumped to.
+    pushes: [Option<usize>; 2],
 }
 
 /// A jump whose target is not known yet.
@@ -158,8 +166,12 @@ impl Code {
         self.bytes.is_empty()
     }
 
-    /// A step without operands.
+    /// A step without operands, or the beginning of one with some.
     pub fn step(&mut self, step: Step) {
+        self.pushes = match step {
+            Step::Register | Step::Parameter | Step::Int => [self.pushes[1], Some(self.bytes.len())],
+            _ => [None, None],
+        };
         self.bytes.push(step as u8);
     }
 
@@ -189,8 +201,36 @@ impl Code {
         self.half(value);
     }
 
+    /// Compares two integers that were pushed, if one is a register's, and takes both pushes back; false if that is not so.
+    fn compare(&mut self, comparison: Comparison) -> bool {
+        let [Some(left), Some(right)] = self.pushes else { return false };
+        let step_at = |at: usize| Step::from_byte(self.bytes[at]);
+        let (register, other, comparison) = match (step_at(left), step_at(right)) {
+            (Some(Step::Register), _) => (left, right, comparison),
+            (_, Some(Step::Register)) => (right, left, comparison.flipped()),
+            _ => return false,
+        };
+        let step = match step_at(other) {
+            Some(Step::Register) => Step::CompareRegister,
+            Some(Step::Parameter) => Step::CompareParameter,
+            _ => Step::CompareInt,
+        };
+        let end = if other < register { register } else { self.bytes.len() };
+        let (own, operand) = (self.bytes[register + 1..][..2].to_vec(), self.bytes[other + 1..end].to_vec());
+        self.bytes.truncate(left);
+        self.step(step);
+        self.byte(comparison as u8);
+        self.bytes.extend([own, operand].concat());
+        true
+    }
+
     /// An operation with so many arguments; the frequent ones have steps of their own.
     pub fn call(&mut self, op: Op, arguments: u8, strict: bool) {
+        if matches!(op, Op::IntEq | Op::IntNe | Op::IntLt | Op::IntLe | Op::IntGt | Op::IntGe)
+            && op.comparison().is_some_and(|comparison| self.compare(comparison))
+        {
+            return;
+        }
         let short = match op {
             Op::IntEq => Step::IntEqual,
             Op::IntNe => Step::IntNotEqual,
@@ -237,6 +277,7 @@ impl Code {
 
     /// The jump's target is what comes next.
     pub fn land(&mut self, jump: Forward) {
+        self.pushes = [None, None];
         let here = self.bytes.len() as u32;
         self.bytes[jump.0..jump.0 + 4].copy_from_slice(&here.to_le_bytes());
     }
@@ -262,5 +303,59 @@ mod tests {
             assert_eq!(Step::from_byte(byte as u8), Some(*step));
         }
         assert_eq!(Step::from_byte(Step::ALL.len() as u8), None);
+    }
+
+    /// What code consists of.
+    fn code(write: impl FnOnce(&mut Code)) -> Vec<u8> {
+        let mut code = Code::new();
+        write(&mut code);
+        code.bytes
+    }
+
+    #[test]
+    fn integers_that_were_pushed_are_compared_in_one_step() {
+        let ends = |first: &[u8], last: i64| [first, &last.to_le_bytes()[..]].concat();
+        let register_and_parameter = code(|code| {
+            code.step_half(Step::Register, 7);
+            code.step_half(Step::Parameter, 9);
+            code.call(Op::IntLt, 2, true);
+        });
+        assert_eq!(register_and_parameter, [Step::CompareParameter as u8, Comparison::Lt as u8, 7, 0, 9, 0]);
+        let number_and_register = code(|code| {
+            code.step(Step::Int);
+            code.double(5);
+            code.step_half(Step::Register, 7);
+            code.call(Op::IntLe, 2, true);
+        });
+        assert_eq!(number_and_register, ends(&[Step::CompareInt as u8, Comparison::Ge as u8, 7, 0], 5));
+        let registers = code(|code| {
+            code.step_half(Step::Register, 1);
+            code.step_half(Step::Register, 2);
+            code.step_half(Step::Register, 3);
+            code.call(Op::IntEq, 2, true);
+        });
+        let one_before = [Step::Register as u8, 1, 0];
+        assert_eq!(
+            registers,
+            [&one_before[..], &[Step::CompareRegister as u8, Comparison::Eq as u8, 2, 0, 3, 0]].concat()
+        );
+        // Who jumps between two pushes has pushed another value.
+        let jumped = code(|code| {
+            let over = code.jump(Step::Jump);
+            code.step_half(Step::Register, 1);
+            code.land(over);
+            code.step_half(Step::Register, 2);
+            code.call(Op::IntEq, 2, true);
+        });
+        assert_eq!(jumped.last(), Some(&(Step::IntEqual as u8)));
+        // Other operations, and what is not there, stay as they are.
+        let added = code(|code| {
+            code.step_half(Step::Register, 1);
+            code.step_half(Step::Parameter, 2);
+            code.call(Op::Int4Add, 2, true);
+            code.step_half(Step::Parameter, 2);
+            code.call(Op::IntEq, 2, true);
+        });
+        assert_eq!(added.last(), Some(&(Step::IntEqual as u8)));
     }
 }
