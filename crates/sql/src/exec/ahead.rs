@@ -13,27 +13,47 @@
 //! 3. A run ends early when its rows have many bytes.
 //! 4. An error on the way ends the run, and is the statement's when the rows before it have been given: a reader who stops before it
 //!    never hears of it.
-//! 5. The outer node counts on its registers, as a loop does whose own outer row has more partners: before it is asked for the next run they
+//! 5. A row that the inner node can have one row for at most is given with it, or passed over: the inner node is not asked. While
+//!    somebody watches, it is.
+//! 6. The outer node counts on its registers, as a loop does whose own outer row has more partners: before it is asked for the next run they
 //!    are set back to what it gave last.
 
 use super::store::Rows;
-use super::stored::{Key, ONLY};
+use super::stored::{IndexState, Key, ONLY, SINGLE};
 use super::value::Value;
 use super::{Exec, State};
 use crate::plan::blob::At;
 use crate::plan::record::{IndexScan, NestedLoop};
+use crate::row::Shapes;
 use base::{Error, Result};
-use storage::btree::Matches;
 use storage::btree::ahead::KEYS_MAX;
+use storage::btree::{Btree, Matches};
+use storage::heap::{Fetched, Heap};
 
 /// Bytes of rows after which a run is long enough.
 const BYTES_ENOUGH: usize = 64 << 10;
 
+/// What a loop goes on with.
+pub(super) enum Outer {
+    /// There are no more rows.
+    Over,
+    /// A row, whose partners the inner node has.
+    Begun,
+    /// A row with its only partner, or none: true if there is one (rule 5).
+    Only(bool),
+}
+
 /// Rows that were read ahead.
-#[derive(Default)]
 pub(super) struct Ahead {
+    /// What is looked up, and in what; which of the node's states that is.
+    scan: IndexScan,
+    heap: Heap,
+    shapes: Shapes,
+    index: Btree,
+    columns: Key,
+    state: usize,
     rows: Rows,
-    /// The registers as the outer node left them, behind the last of the rows (rule 5).
+    /// The registers as the outer node left them, behind the last of the rows (rule 6).
     left: Vec<Value>,
     /// The next row to be given.
     at: usize,
@@ -52,61 +72,124 @@ pub(super) struct Ahead {
     failed: Option<Error>,
 }
 
+impl Ahead {
+    fn new(scan: IndexScan, state: usize, index: &IndexState) -> Ahead {
+        let (heap, shapes, index, columns) = index.access();
+        Ahead {
+            scan,
+            heap,
+            shapes,
+            index,
+            columns,
+            state,
+            rows: Rows::default(),
+            left: Vec::new(),
+            at: 0,
+            run: 0,
+            keys: Vec::new(),
+            ends: Vec::new(),
+            found: Vec::new(),
+            found_at: 0,
+            is_over: false,
+            failed: None,
+        }
+    }
+
+    /// Does a key have one row at most?
+    #[inline]
+    fn has_one(&self, found: &Matches) -> bool {
+        !found.more() && (found.tids().len() <= 1 || self.scan.flags & SINGLE != 0)
+    }
+}
+
 impl Exec<'_> {
-    /// The next row of a loop's outer node, with the inner node ready for it.
+    /// The next row of a loop's outer node, with the inner node ready for it, or what that has for it.
     pub(super) fn next_outer_of_loop(
         &mut self,
         record: &NestedLoop,
         is_first: bool,
         ahead: &mut Option<Box<Ahead>>,
-    ) -> Result<bool> {
+    ) -> Result<Outer> {
         let inner = At(record.inner);
-        let is_begun = || matches!(self.states[self.state_of(inner)], State::Index(_));
-        if is_first || record.ahead == 0 || ahead.is_none() && !is_begun() {
-            return Ok(self.next(At(record.outer))? && self.again(inner).map(|()| true)?);
+        if !is_first && record.ahead != 0 && ahead.is_none() {
+            let state = self.state_of(inner);
+            if let State::Index(index) = &self.states[state] {
+                let scan = IndexScan::read(self.plan.bytes, inner);
+                *ahead = Some(Box::new(Ahead::new(scan, state, index)));
+            }
         }
-        let ahead = ahead.get_or_insert_default();
+        let Some(ahead) = ahead else {
+            if !self.next(At(record.outer))? {
+                return Ok(Outer::Over);
+            }
+            return self.again(inner).map(|()| Outer::Begun);
+        };
         if ahead.at == ahead.rows.count {
             if let Some(error) = ahead.failed.take() {
                 return Err(error);
             }
             if ahead.is_over {
-                return Ok(false);
+                return Ok(Outer::Over);
             }
             ahead.run = (ahead.run * 2).clamp(2, KEYS_MAX);
             self.read_ahead(record, ahead)?;
             if ahead.rows.count == 0 {
-                return Ok(false);
+                return Ok(Outer::Over);
             }
         }
         let row = ahead.at;
         ahead.at += 1;
         self.load(&ahead.rows, row, self.plan.bytes.list(At(record.ahead)));
-        self.again(inner)?;
         let start = row.checked_sub(1).map_or(0, |before| ahead.ends[before]);
         let key = &ahead.keys[start..ahead.ends[row]];
-        let index = self.state_of(inner);
-        if let State::Index(state) = &mut self.states[index] {
-            if key.is_empty() {
-                state.finish();
-                return Ok(true);
-            }
-            let found = ahead.found[ahead.found_at];
+        let is_watched = self.watch.is_some();
+        let mut found = None;
+        if !key.is_empty() {
+            let matches = &ahead.found[ahead.found_at];
             ahead.found_at += 1;
-            // Otherwise the node looks itself.
-            if !found.more() {
-                state.restart_among(key, found);
+            if !is_watched && ahead.scan.flags & ONLY == 0 && ahead.has_one(matches) {
+                return self.only_row(ahead, key, matches).map(Outer::Only);
+            }
+            found = Some(matches);
+        } else if !is_watched {
+            return Ok(Outer::Only(false));
+        }
+        self.again(inner)?;
+        if let State::Index(state) = &mut self.states[ahead.state] {
+            match found {
+                None => state.finish(),
+                // Otherwise the node looks itself.
+                Some(found) if !found.more() => state.restart_among(key, *found),
+                Some(_) => {}
             }
         }
-        Ok(true)
+        Ok(Outer::Begun)
+    }
+
+    /// Fetches the one row that a key can have, as the inner node would; true if there is one.
+    #[inline]
+    fn only_row(&mut self, ahead: &Ahead, key: &[u8], found: &Matches) -> Result<bool> {
+        self.breath()?;
+        let mut fetched = false;
+        for &tid in found.tids() {
+            match self.fetch_behind(&ahead.scan, (ahead.heap, &ahead.shapes, None), tid)? {
+                Fetched::Row(()) => {
+                    fetched = true;
+                    break;
+                }
+                Fetched::Invisible => {}
+                Fetched::Dead => ahead.index.kill(key, tid, found)?,
+            }
+        }
+        if let State::Index(state) = &mut self.states[ahead.state] {
+            state.count(found.tids().len(), fetched);
+        }
+        Ok(fetched && self.holds(ahead.scan.filter)?)
     }
 
     /// Reads the next run of rows and looks their keys up.
     fn read_ahead(&mut self, record: &NestedLoop, ahead: &mut Ahead) -> Result<()> {
-        let scan = IndexScan::read(self.plan.bytes, At(record.inner));
         let registers = self.plan.bytes.list(At(record.ahead));
-        let State::Index(state) = &self.states[self.state_of(At(record.inner))] else { return Ok(()) };
-        let (heap, index, columns) = state.access();
         registers.iter().zip(&ahead.left).for_each(|(at, value)| self.registers[at as usize] = *value);
         ahead.rows.values.clear();
         (ahead.rows.width, ahead.rows.count, ahead.at) = (registers.len(), 0, 0);
@@ -117,7 +200,7 @@ impl Exec<'_> {
         self.memory.buffers[record.buffer as usize].clear();
         while ahead.rows.count < ahead.run && self.memory.buffers[record.buffer as usize].len() < BYTES_ENOUGH {
             let start = ahead.keys.len();
-            match self.next_with_key(record, &scan, &columns, &mut ahead.keys) {
+            match self.next_with_key(record, ahead.scan.equal, &ahead.columns, &mut ahead.keys) {
                 Ok(Some(true)) => {}
                 Ok(Some(false)) => ahead.keys.truncate(start),
                 Ok(None) => {
@@ -138,11 +221,12 @@ impl Exec<'_> {
         ahead.left.extend(registers.iter().map(|at| self.registers[at as usize]));
         let starts = std::iter::once(0).chain(ahead.ends.iter().copied());
         let keys = starts.zip(&ahead.ends).map(|(start, end)| &ahead.keys[start..*end]).filter(|key| !key.is_empty());
-        index.lookup_each(keys, &mut ahead.found)?;
+        ahead.index.lookup_each(keys, &mut ahead.found)?;
+        let heap = ahead.heap;
         let places = || ahead.found.iter().filter_map(|found| found.tids().first());
         places().for_each(|tid| heap.expect(*tid));
         places().for_each(|tid| heap.approach(*tid));
-        if scan.flags & ONLY != 0 {
+        if ahead.scan.flags & ONLY != 0 {
             return Ok(());
         }
         places().for_each(|tid| heap.approach_row(*tid));
@@ -153,12 +237,12 @@ impl Exec<'_> {
     fn next_with_key(
         &mut self,
         record: &NestedLoop,
-        scan: &IndexScan,
+        equal: u32,
         columns: &Key,
         keys: &mut Vec<u8>,
     ) -> Result<Option<bool>> {
         match self.next(At(record.outer))? {
-            true => self.encode_equal(scan.equal, columns, keys).map(Some),
+            true => self.encode_equal(equal, columns, keys).map(Some),
             false => Ok(None),
         }
     }

@@ -5,6 +5,7 @@
 //! 1. Null keys match nothing; a row with one is kept only where the join keeps rows without a partner.
 //! 2. Whatever order rows are found in, a row without a partner is given once.
 
+use super::ahead::Outer;
 use super::value::Value;
 use super::{Exec, State};
 use crate::plan::blob::At;
@@ -31,18 +32,24 @@ impl Exec<'_> {
             _ => (None, None, true),
         };
         loop {
-            let mut matched = match current.take() {
-                Some(matched) => matched,
-                None => {
-                    if !self.next_outer_of_loop(&record, is_first, &mut ahead)? {
+            // What is left to be asked of the inner node: nothing, if the row has come with its only partner.
+            let (mut matched, asks) = match current.take() {
+                Some(matched) => (matched, true),
+                None => match self.next_outer_of_loop(&record, is_first, &mut ahead)? {
+                    Outer::Over => {
                         self.put(node, State::Done);
                         return Ok(false);
                     }
-                    is_first = false;
-                    false
-                }
+                    Outer::Begun => (false, true),
+                    Outer::Only(found) => (found && self.holds(record.condition)?, false),
+                },
             };
-            while self.next(inner)? {
+            is_first = false;
+            if !asks && matched && record.join != ANTI {
+                self.put(node, State::Loop { matched: None, ahead });
+                return Ok(true);
+            }
+            while asks && self.next(inner)? {
                 self.breath()?;
                 if !self.holds(record.condition)? {
                     continue;

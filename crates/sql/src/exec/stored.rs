@@ -34,7 +34,7 @@ use storage::relation::sight::Sight;
 const LOW_OUT: u32 = 1;
 const HIGH_OUT: u32 = 2;
 const BACKWARD: u32 = 4;
-const SINGLE: u32 = 8;
+pub(super) const SINGLE: u32 = 8;
 pub(super) const ONLY: u32 = 16;
 
 /// No value's key begins with a byte below this, but a null that comes first does.
@@ -98,6 +98,16 @@ enum Place {
     Range(Box<Cursor>),
     /// At its end.
     Done,
+}
+
+/// What a scan by an index has come to.
+enum Next {
+    /// A row, in the registers.
+    Row,
+    /// A run of rows, to be given one by one.
+    Run,
+    /// Its end.
+    End,
 }
 
 /// A row's place as a value.
@@ -284,61 +294,81 @@ impl Exec<'_> {
     pub(super) fn index_scan(&mut self, node: At) -> Result<bool> {
         let bytes = self.plan.bytes;
         let record = IndexScan::read(bytes, node);
-        let mut state = match self.take(node) {
-            State::Index(state) => state,
-            _ => {
-                let Some(tables) = &self.tables else { return Err(no_tables()) };
-                Box::new(IndexState {
-                    heap: tables.relations.heap(RelId(record.storage)),
-                    index: tables.relations.btree(RelId(record.index)),
-                    shapes: shapes_of(bytes.list(At(record.kinds))),
-                    key: key_columns(bytes.list(At(record.key))),
-                    low: Vec::new(),
-                    high: Vec::new(),
-                    place: Place::New,
-                    run: Run::default(),
-                    read: begun(tables.relations, record.index)?,
-                    index_rel: RelId(record.index),
-                    sight: None,
-                    types: bytes.list(At(record.entry_types)).iter().map(Oid).collect(),
-                    arena: Arena::new(),
-                })
+        let index = self.state_of(node);
+        loop {
+            while let State::Index(state) = &mut self.states[index]
+                && let Some((tid, place)) = state.run.next()
+            {
+                state.read.returned += 1;
+                state.read.fetched += 1;
+                // Behind the rows are large values of the one before.
+                self.memory.buffers[record.buffer as usize].truncate(state.run.bytes());
+                let wanted = (record.buffer, bytes.list(At(record.columns)), &state.shapes[..]);
+                load_place(state.heap.relations(), &mut self.memory, &mut self.registers, wanted, place)?;
+                self.set(record.row_register, tid_value(tid));
+                self.set(record.table_register, Value::Int(record.table.into()));
+                self.breath()?;
+                if self.holds(record.filter)? {
+                    return Ok(true);
+                }
             }
-        };
-        let found = self.next_by_index(node, &record, &mut state);
-        self.put(node, State::Index(state));
-        found
+            let mut state = match self.take(node) {
+                State::Index(state) => state,
+                _ => Box::new(self.new_index_scan(&record)?),
+            };
+            let next = self.next_by_index(node, &record, &mut state);
+            self.put(node, State::Index(state));
+            match next? {
+                Next::Row => return Ok(true),
+                Next::Run => {}
+                Next::End => return Ok(false),
+            }
+        }
     }
 
-    fn next_by_index(&mut self, node: At, record: &IndexScan, state: &mut IndexState) -> Result<bool> {
+    fn new_index_scan(&self, record: &IndexScan) -> Result<IndexState> {
+        let bytes = self.plan.bytes;
+        let Some(tables) = &self.tables else { return Err(no_tables()) };
+        Ok(IndexState {
+            heap: tables.relations.heap(RelId(record.storage)),
+            index: tables.relations.btree(RelId(record.index)),
+            shapes: shapes_of(bytes.list(At(record.kinds))),
+            key: key_columns(bytes.list(At(record.key))),
+            low: Vec::new(),
+            high: Vec::new(),
+            place: Place::New,
+            run: Run::default(),
+            read: begun(tables.relations, record.index)?,
+            index_rel: RelId(record.index),
+            sight: None,
+            types: bytes.list(At(record.entry_types)).iter().map(Oid).collect(),
+            arena: Arena::new(),
+        })
+    }
+
+    /// Finds the next row, or reads the next run of rows.
+    fn next_by_index(&mut self, node: At, record: &IndexScan, state: &mut IndexState) -> Result<Next> {
         if matches!(state.place, Place::New) {
             state.read.scans += 1;
             // Before the index is looked at.
             state.sight = if record.flags & ONLY != 0 { Some(state.heap.sight()?) } else { None };
             state.place = self.begin_index_scan(record, state)?;
         }
-        let columns = self.plan.bytes.list(At(record.columns));
         loop {
-            if let Some((tid, place)) = state.run.next() {
-                if self.give_of_run(record, state, tid, place)? {
-                    return Ok(true);
-                }
-                continue;
-            }
             let tid = match &mut state.place {
-                Place::New | Place::Done => return Ok(false),
+                Place::New | Place::Done => return Ok(Next::End),
                 Place::Among(found, at) => match found.tids().get(*at) {
                     Some(tid) => {
                         *at += 1;
                         *tid
                     }
-                    None => return Ok(false),
+                    None => return Ok(Next::End),
                 },
                 Place::Range(cursor) => match state.index.next(cursor)? {
                     Some(tid) => tid,
                     None => {
                         state.place = Place::Done;
-                        return Ok(false);
+                        return Ok(Next::End);
                     }
                 },
             };
@@ -346,7 +376,7 @@ impl Exec<'_> {
                 let Some(tables) = &self.tables else { return Err(no_tables()) };
                 let into = (&mut self.memory, record.buffer);
                 if state.run.read((&state.heap, &tables.reader()), cursor, tid, into)? {
-                    continue;
+                    return Ok(Next::Run);
                 }
             }
             self.breath()?;
@@ -359,30 +389,15 @@ impl Exec<'_> {
                         state.place = Place::Done;
                     }
                     if self.holds(record.filter)? {
-                        return Ok(true);
+                        return Ok(Next::Row);
                     }
                     continue;
                 }
                 sight.prepare(tid.block);
                 self.watch_fetched(node);
             }
-            let Some(tables) = &self.tables else { return Err(no_tables()) };
-            let (memory, registers) = (&mut self.memory, &mut self.registers);
-            let (relations, wanted) = (state.heap.relations(), (record.buffer, columns, &state.shapes[..]));
-            let mut aside = None;
-            let fetched = state.heap.fetch_noting(&tables.reader(), tid, state.sight.as_ref(), |tid, row| {
-                if row::has_packed(row) {
-                    // Its values are looked for when the page is free again.
-                    aside = Some(row.to_vec());
-                    return Ok(tid);
-                }
-                load_row(relations, memory, registers, wanted, row).map(|()| tid)
-            })?;
-            if let Some(row) = aside {
-                load_row(relations, memory, registers, wanted, &row)?;
-            }
-            let tid = match fetched {
-                Fetched::Row(tid) => tid?,
+            match self.fetch_behind(record, (state.heap, &state.shapes, state.sight.as_ref()), tid)? {
+                Fetched::Row(()) => {}
                 Fetched::Invisible => continue,
                 Fetched::Dead => {
                     match &mut state.place {
@@ -392,40 +407,49 @@ impl Exec<'_> {
                     }
                     continue;
                 }
-            };
+            }
             state.read.fetched += 1;
-            self.set(record.row_register, tid_value(tid));
-            self.set(record.table_register, Value::Int(record.table.into()));
             if record.flags & SINGLE != 0 && matches!(state.place, Place::Among(..)) {
                 // A snapshot sees one row with the key at most.
                 state.place = Place::Done;
             }
             if self.holds(record.filter)? {
-                return Ok(true);
+                return Ok(Next::Row);
             }
         }
     }
 
-    /// Sets registers from a row of the scan's run; true if it is one that is looked for.
+    /// Sets registers from the row behind an entry, if the snapshot sees one.
     #[inline]
-    fn give_of_run(
+    pub(super) fn fetch_behind(
         &mut self,
         record: &IndexScan,
-        state: &mut IndexState,
+        (heap, shapes, sight): (Heap, &[Shape], Option<&Sight>),
         tid: Tid,
-        place: Range<usize>,
-    ) -> Result<bool> {
-        self.breath()?;
-        state.read.returned += 1;
-        state.read.fetched += 1;
+    ) -> Result<Fetched<()>> {
+        let Some(tables) = &self.tables else { return Err(no_tables()) };
         let (memory, registers) = (&mut self.memory, &mut self.registers);
-        // Behind the rows are large values of the one before.
-        memory.buffers[record.buffer as usize].truncate(state.run.bytes());
-        let wanted = (record.buffer, self.plan.bytes.list(At(record.columns)), &state.shapes[..]);
-        load_place(state.heap.relations(), memory, registers, wanted, place)?;
+        let wanted = (record.buffer, self.plan.bytes.list(At(record.columns)), shapes);
+        let mut aside = None;
+        let fetched = heap.fetch_noting(&tables.reader(), tid, sight, |tid, row| {
+            if row::has_packed(row) {
+                // Its values are looked for when the page is free again.
+                aside = Some(row.to_vec());
+                return Ok(tid);
+            }
+            load_row(heap.relations(), memory, registers, wanted, row).map(|()| tid)
+        })?;
+        let tid = match fetched {
+            Fetched::Row(tid) => tid?,
+            Fetched::Invisible => return Ok(Fetched::Invisible),
+            Fetched::Dead => return Ok(Fetched::Dead),
+        };
+        if let Some(row) = aside {
+            load_row(heap.relations(), memory, registers, wanted, &row)?;
+        }
         self.set(record.row_register, tid_value(tid));
         self.set(record.table_register, Value::Int(record.table.into()));
-        self.holds(record.filter)
+        Ok(Fetched::Row(()))
     }
 
     /// Sets registers from the entry that was found last.
@@ -580,8 +604,16 @@ impl IndexState {
         self.place = Place::Done;
     }
 
-    /// The table, the index and its columns.
-    pub(super) fn access(&self) -> (Heap, Btree, Key) {
-        (self.heap, self.index, self.key.clone())
+    /// The table with the shapes of its columns, the index and its columns.
+    pub(super) fn access(&self) -> (Heap, row::Shapes, Btree, Key) {
+        (self.heap, self.shapes.clone(), self.index, self.key.clone())
+    }
+
+    /// Somebody else has looked at entries of a key that were found already, and fetched a row or none.
+    #[inline]
+    pub(super) fn count(&mut self, entries: usize, fetched: bool) {
+        self.read.scans += 1;
+        self.read.returned += entries as u64;
+        self.read.fetched += u64::from(fetched);
     }
 }
