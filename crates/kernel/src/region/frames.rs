@@ -19,13 +19,14 @@
 //!    ([`Frames::peek`]): see there.
 
 use super::Shared;
-use super::prefetch::{prefetch, prefetch_at};
+use super::prefetch::{prefetch_at, prefetch_to_write};
 use super::reserve::Reserve;
 use crate::io::{self, Action, Buffer, FileName};
 use crate::sync::{Latch, LatchGuard, Mode};
 use crate::wait::Event;
 use base::Result;
 use std::cell::UnsafeCell;
+use std::mem::offset_of;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::*};
@@ -48,11 +49,19 @@ const FILLING: u32 = 1;
 /// The request's completion has the bytes.
 const LOOKING: u32 = 2;
 
+/// What goes with a frame. Who latches it reads both the latch's first word and `fill`: they lie in one line of the processor's cache,
+/// wherever this begins.
 #[repr(C)]
 struct Side {
-    latch: Latch,
     fill: AtomicU32,
+    latch: Latch,
 }
+
+const _: () = {
+    const LINE: usize = super::prefetch::LINE_BYTES;
+    // It begins at multiples of the last.
+    assert!(LINE.is_multiple_of(16) && size_of::<Side>().is_multiple_of(16) && offset_of!(Side, latch) < 16);
+};
 
 // SAFETY: a latch and an atomic number.
 unsafe impl Shared for Side {}
@@ -104,7 +113,7 @@ impl Frames {
     /// latch and read it soon. A hint: nothing is read, whoever holds the frame.
     #[inline]
     pub fn prefetch<const N: usize>(&self, index: usize, offsets: [usize; N]) {
-        prefetch(self.sides.get(index));
+        prefetch_to_write(self.sides.get(index));
         for offset in offsets {
             prefetch_at(self.bytes(index).cast::<u8>().as_ptr().wrapping_add(offset % FRAME_BYTES));
         }

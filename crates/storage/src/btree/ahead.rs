@@ -12,14 +12,15 @@
 //! Different from a sorted batch (as in MariaDB's batched key access): the order of the keys stays, because whoever asks has rows to
 //! give in it.
 
-use super::descend::{STEPS_MAX, is_right_of, right_of};
-use super::lookup::matches_on;
+use super::descend::{STEPS_MAX, child_of, is_right_of, right_of};
+use super::lookup::{matches_from, matches_on};
 use super::{Btree, Matches, ROOT_BLOCK, tree_page};
 use crate::buffer::PageRef;
-use crate::page::btree::{BtreePage, SAMPLES};
+use crate::page::btree::BtreePage;
+use crate::page::btree::search::first_reads;
 use crate::page::{Tid, header};
 use base::Result;
-use kernel::region::prefetch::prefetch;
+use kernel::region::prefetch::{LINE_BYTES, prefetch};
 use std::array;
 
 /// How many keys are looked up at a time.
@@ -44,8 +45,14 @@ impl Btree {
         let keys = &all[..count];
         let leaves = &mut [ROOT_BLOCK; KEYS_MAX][..count];
         self.go_down(keys, leaves)?;
-        leaves.iter().for_each(|&leaf| self.relations.pool.expect(self.page_id(leaf)));
-        leaves.iter().for_each(|&leaf| self.relations.pool.approach(self.page_id(leaf), [0, SAMPLES]));
+        // Each step asks for what the next one reads.
+        const HEADER: [usize; 2] = [0, LINE_BYTES];
+        let pool = self.relations.pool;
+        leaves.iter().for_each(|&leaf| pool.expect(self.page_id(leaf)));
+        leaves.iter().for_each(|&leaf| pool.approach(self.page_id(leaf), HEADER));
+        for (key, &leaf) in keys.iter().zip(&*leaves) {
+            pool.guess(self.page_id(leaf), HEADER, |peek| Some(first_reads(key, |offset| peek.word(offset))));
+        }
         for (keys, leaves) in keys.chunks(TOGETHER).zip(leaves.chunks(TOGETHER)) {
             self.look_into(keys, leaves, found)?;
         }
@@ -67,16 +74,18 @@ impl Btree {
                 if blocks[at] != block || above & 1 << at == 0 {
                     continue;
                 }
-                let point = (*key, Tid::MIN);
                 if view.is_leaf() {
                     above &= !(1 << at);
-                } else if is_right_of(view, point) {
-                    blocks[at] = right_of(&page)?;
-                } else {
-                    blocks[at] = view.child(view.child_position(point.0, point.1));
-                    if view.level() == 1 {
-                        above &= !(1 << at);
+                    continue;
+                }
+                match child_of(view, (key, Tid::MIN)) {
+                    Some(child) => {
+                        blocks[at] = child;
+                        if view.level() == 1 {
+                            above &= !(1 << at);
+                        }
                     }
+                    None => blocks[at] = right_of(&page)?,
                 }
             }
             steps += 1;
@@ -100,24 +109,27 @@ impl Btree {
             let mut views = [None; TOGETHER];
             for (view, page) in views.iter_mut().zip(&pages) {
                 if let Some(page) = page {
-                    *view = Some(tree_page(page)?).filter(|view| view.is_leaf()).map(|view| (page, view));
+                    *view = Some(tree_page(page)?)
+                        .filter(|view| view.is_leaf() && !view.is_ignored())
+                        .map(|view| (page, view));
                 }
             }
-            // Each step asks for what the next one reads.
-            let looks = || keys.iter().zip(&views);
-            for (key, look) in looks() {
+            let mut befores = [0; TOGETHER];
+            for ((key, look), before) in keys.iter().zip(&views).zip(&mut befores) {
                 if let Some((page, view)) = look {
-                    view.first_reads(key).iter().for_each(|&at| prefetch(&page[at]));
+                    let (found, read) = view.begin_search(key);
+                    *before = found;
+                    prefetch(&page[read]);
                 }
             }
-            for (key, look) in looks() {
-                if let Some((page, view)) = look {
-                    prefetch(&page[view.last_read(key)]);
+            found.extend(keys.iter().zip(&views).zip(befores).map(|((key, look), before)| {
+                let Some((page, view)) = look else { return Matches::UNKNOWN };
+                let position = view.end_search(key, before);
+                // A key before one of the entries belongs to the page: the high key need not be read.
+                if position == view.count() && is_right_of(*view, (key, Tid::MIN)) {
+                    return Matches::UNKNOWN;
                 }
-            }
-            found.extend(looks().map(|(key, look)| match look {
-                Some((page, view)) if !is_right_of(*view, (key, Tid::MIN)) => matches_on(*view, key, header::lsn(page)),
-                _ => Matches::UNKNOWN,
+                matches_from(*view, position, key, header::lsn(page))
             }));
         }
         // Nothing is latched any more.

@@ -54,6 +54,17 @@ pub(super) fn is_right_of(page: BtreePage<'_>, point: Point<'_>) -> bool {
     page.is_ignored() || !page.covers(point.0, point.1)
 }
 
+/// The child of an internal page that `point` belongs to; none if a search for it must go to the right neighbour. The high key is read
+/// only of a point behind all separators.
+#[inline]
+pub(super) fn child_of(page: BtreePage<'_>, point: Point<'_>) -> Option<u32> {
+    if page.is_ignored() {
+        return None;
+    }
+    let position = page.child_position(point.0, point.1);
+    (position + 1 < page.count() || page.covers(point.0, point.1)).then(|| page.child(position))
+}
+
 impl Btree {
     /// The page of a level that `point` belongs to, or one left of it by now: pinned, not latched. The caller latches it, looks at its
     /// level, and goes right. A tree that is not that high yields its root.
@@ -67,10 +78,9 @@ impl Btree {
                 drop(page);
                 return Ok(pinned);
             }
-            let (next, arrived) = if is_right_of(view, point) {
-                (right_of(&page)?, false)
-            } else {
-                (view.child(view.child_position(point.0, point.1)), view.level() == level + 1)
+            let (next, arrived) = match child_of(view, point) {
+                Some(child) => (child, view.level() == level + 1),
+                None => (right_of(&page)?, false),
             };
             drop(page);
             pinned = self.pin(next)?;

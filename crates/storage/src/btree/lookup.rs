@@ -64,9 +64,14 @@ impl Btree {
 
 #[inline]
 pub(super) fn matches_on(page: BtreePage<'_>, key: &[u8], lsn: Lsn) -> Matches {
+    matches_from(page, page.lower_bound(key, Tid::MIN), key, lsn)
+}
+
+/// The same from the position of the key's first entry on.
+#[inline]
+pub(super) fn matches_from(page: BtreePage<'_>, mut position: usize, key: &[u8], lsn: Lsn) -> Matches {
     let mut found = Matches { tids: [Tid::NONE; MATCHES_MAX], count: 0, more: false, lsn };
     let count = page.count();
-    let mut position = page.lower_bound(key, Tid::MIN);
     while position < count && page.has_key(position, key) {
         if !page.is_killed(position) {
             if found.count as usize == MATCHES_MAX {

@@ -6,11 +6,13 @@
 //!
 //! Of a page whose frame is at hand, [`Pool::guess`] reads numbers and asks for what they lead to.
 //!
-//! All of them are hints: a page that is not in the pool, or not the first of its bucket, is pinned as ever.
+//! All of them are hints: a page that is not in the pool is pinned as ever, and one that is not the first of its bucket with fewer lines at
+//! hand.
 
 use super::Pool;
 use base::PageId;
-use kernel::region::prefetch::prefetch;
+use kernel::region::frames::Frames;
+use kernel::region::prefetch::{prefetch, prefetch_to_write};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Pool {
@@ -24,24 +26,43 @@ impl Pool {
     #[inline]
     pub(crate) fn approach<const N: usize>(&self, page: PageId, offsets: [usize; N]) {
         if let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) {
-            prefetch(&self.descriptors[frame as usize]);
+            prefetch_to_write(&self.descriptors[frame as usize]);
             self.frames.prefetch(frame as usize, offsets);
         }
     }
 
     /// Third step: lets `lead` read numbers of the page without a pin or a latch, and asks for the lines of what they lead to in the
-    /// page. They may be any: another page's, or half changed.
+    /// page. They may be any: another page's, or half changed. Of a page that is not the first of its bucket, what the second step asks
+    /// for is asked for now.
     #[inline]
-    pub(crate) fn guess<const N: usize>(
+    pub(crate) fn guess<const N: usize, const M: usize>(
         &self,
         page: PageId,
-        lead: impl FnOnce(&dyn Fn(usize) -> u32) -> Option<[usize; N]>,
+        offsets: [usize; N],
+        lead: impl FnOnce(Peek<'_>) -> Option<[usize; M]>,
     ) {
         let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) else { return };
-        if self.descriptors[frame as usize].page() == page
-            && let Some(offsets) = lead(&|offset| self.frames.peek(frame as usize, offset))
-        {
+        if self.descriptors[frame as usize].page() == page {
+            if let Some(offsets) = lead(Peek { frames: &self.frames, frame: frame as usize }) {
+                self.frames.prefetch(frame as usize, offsets);
+            }
+        } else if let Some(frame) = self.find(page) {
             self.frames.prefetch(frame as usize, offsets);
         }
+    }
+}
+
+/// The bytes of a page that nobody keeps from changing.
+#[derive(Clone, Copy)]
+pub(crate) struct Peek<'p> {
+    frames: &'p Frames,
+    frame: usize,
+}
+
+impl Peek<'_> {
+    /// The four bytes in which an offset lies.
+    #[inline]
+    pub(crate) fn word(self, offset: usize) -> u32 {
+        self.frames.peek(self.frame, offset)
     }
 }

@@ -51,8 +51,8 @@ impl Heap {
     /// Says so for the last time, after other work: asks for the row's version, if its place seems to have one.
     #[inline]
     pub fn approach_row(&self, root: Tid) {
-        self.relations.pool.guess(self.page_of(root), |peek| {
-            let at = row_behind(root.slot, peek)?;
+        self.relations.pool.guess(self.page_of(root), [0, word_at(root.slot)], |peek| {
+            let at = row_behind(root.slot, |offset| peek.word(offset))?;
             Some([at, (at + LINE_BYTES).min(PAGE_SIZE - 1)])
         });
     }

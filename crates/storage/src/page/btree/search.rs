@@ -10,7 +10,8 @@
 //!    then the run of slots between two samples, without a branch that depends on a head. On a page that is not in the
 //!    processor's caches every line of the slot array that is not read is worth more than all comparisons.
 //! 2. Among equal heads the next eight bytes are compared as numbers: one entry, in an index of small distinct keys; many, where a page
-//!    has keys that differ early and late. Whole keys, and then tids, are compared where these are equal too.
+//!    has keys that differ early and late: of these the one that is looked at first is where the number would be if all of them were
+//!    as far from each other, which numbers that were counted are. Whole keys, and then tids, are compared where numbers are equal too.
 //! 3. If the search key does not begin with the bytes that all keys of the page share, which any entry shows, then it
 //!    is before all of them or after all.
 //!
@@ -47,7 +48,7 @@ impl<'a> BtreePage<'a> {
     #[inline]
     pub fn covers(self, key: &[u8], tid: Tid) -> bool {
         match self.high_key() {
-            Some(high) => (key, tid) < high,
+            Some((high, high_tid)) => compare(key, high).then_with(|| tid.cmp(&high_tid)).is_lt(),
             None => true,
         }
     }
@@ -56,36 +57,93 @@ impl<'a> BtreePage<'a> {
     /// of the first one not counted; on an internal page, whose entry 0 is not real, that of the last one counted.
     #[inline(always)]
     fn rank<const OR_EQUAL: bool>(self, key: &[u8], tid: Tid) -> usize {
-        let first = self.first_real();
-        let (slots, _) = self.page[slot_at(first)..slot_at(self.count())].as_chunks::<SLOT_BYTES>();
+        let slots = self.real_slots();
         if slots.is_empty() {
             return 0;
         }
+        let head = self.head_in(key);
+        let before = first_at_or_after(slots, self.run_of(slots.len(), head), head);
+        self.rank_from::<OR_EQUAL>(slots, before, key, tid)
+    }
+
+    /// The same, where the first slot whose head is not below the key's is known.
+    #[inline(always)]
+    fn rank_from<const OR_EQUAL: bool>(self, slots: &[[u8; SLOT_BYTES]], before: usize, key: &[u8], tid: Tid) -> usize {
         let skip = self.skip();
-        if let Some(rest) = key.get(skip..) {
-            let head = head_of(rest);
-            let before = self.first_at_or_after(slots, head);
+        if let Some((shared, rest)) = key.split_at_checked(skip) {
             // All of this holds for keys that begin as the page's do. Any of its keys tells whether this one does; the
             // one that was found is at hand.
             let (any, _) = self.pair_in(&slots[before.min(slots.len() - 1)]);
-            if compare(&any[..skip], &key[..skip]) == Ordering::Equal {
-                let (number, front) = (number_of(rest), self.entry_bytes() + skip);
-                let is_before = |slot: &[u8; SLOT_BYTES]| match self.number_in(slot, skip, front).cmp(&number) {
-                    Ordering::Less => true,
-                    Ordering::Greater => false,
-                    Ordering::Equal => self.is_pair_before::<OR_EQUAL>(slot, key, tid),
-                };
+            if compare(&any[..skip], shared) == Ordering::Equal {
+                let head = head_of(rest);
+                let sought = Sought { key, tid, number: number_of(rest), skip, front: self.entry_bytes() + skip };
                 return before
                     + match &slots[before..] {
                         [one, ..] if slot_head(one) != head => 0,
                         [] => 0,
-                        [one] => usize::from(is_before(one)),
-                        [one, two, ..] if slot_head(two) != head => usize::from(is_before(one)),
-                        more => more.partition_point(|slot| slot_head(slot) == head && is_before(slot)),
+                        [one] => usize::from(self.is_before::<OR_EQUAL>(one, &sought)),
+                        [one, two, ..] if slot_head(two) != head => {
+                            usize::from(self.is_before::<OR_EQUAL>(one, &sought))
+                        }
+                        more => self.rank_among::<OR_EQUAL>(more, head, &sought),
                     };
             }
         }
-        if key < self.key(first) { 0 } else { slots.len() }
+        if key < self.key(self.first_real()) { 0 } else { slots.len() }
+    }
+
+    /// Counts the entries before what is sought among those at the beginning of `slots` that have its head.
+    fn rank_among<const OR_EQUAL: bool>(self, slots: &[[u8; SLOT_BYTES]], head: u16, sought: &Sought<'_>) -> usize {
+        /// Fewer are not worth a guess.
+        const FEW: usize = 8;
+        let (mut low, mut high) = (0, slots.partition_point(|slot| slot_head(slot) == head));
+        let is_before = |position: usize| self.is_before::<OR_EQUAL>(&slots[position], sought);
+        if high > FEW {
+            let (least, most) = (self.number_in(&slots[0], sought), self.number_in(&slots[high - 1], sought));
+            let guess = between(least, most, sought.number, high - 1);
+            // From there in steps that grow, until it is between two.
+            let mut step = 1;
+            if is_before(guess) {
+                low = guess + 1;
+                while low + step <= high {
+                    let next = low + step - 1;
+                    if !is_before(next) {
+                        high = next;
+                        break;
+                    }
+                    (low, step) = (next + 1, 4 * step);
+                }
+            } else {
+                high = guess;
+                while low + step <= high {
+                    let next = high - step;
+                    if is_before(next) {
+                        low = next + 1;
+                        break;
+                    }
+                    (high, step) = (next, 4 * step);
+                }
+            }
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Is the entry of a slot with the sought head before what is sought, or, with `OR_EQUAL`, at it?
+    #[inline(always)]
+    fn is_before<const OR_EQUAL: bool>(self, slot: &[u8; SLOT_BYTES], sought: &Sought<'_>) -> bool {
+        match self.number_in(slot, sought).cmp(&sought.number) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => self.is_pair_before::<OR_EQUAL>(slot, sought.key, sought.tid),
+        }
     }
 
     /// Is the entry of a slot before (key, tid), or, with `OR_EQUAL`, at it? Looks at the whole key.
@@ -100,15 +158,26 @@ impl<'a> BtreePage<'a> {
         }
     }
 
-    /// The [number](number_of) of what follows the first `skip` bytes of a slot's key; `front` bytes of its entry are before that.
+    /// The [number](number_of) of what follows the shared bytes of a slot's key.
     #[inline(always)]
-    fn number_in(self, slot: &[u8; SLOT_BYTES], skip: usize, front: usize) -> u64 {
+    fn number_in(self, slot: &[u8; SLOT_BYTES], sought: &Sought<'_>) -> u64 {
+        /// The first bytes of a number, by how many of them are the key's.
+        const KEPT: [u64; NUMBER_BYTES + 1] = [
+            0,
+            u64::MAX << 56,
+            u64::MAX << 48,
+            u64::MAX << 40,
+            u64::MAX << 32,
+            u64::MAX << 24,
+            u64::MAX << 16,
+            u64::MAX << 8,
+            u64::MAX,
+        ];
         let at = (u16::from_le_bytes([slot[0], slot[1]]) & OFFSET_BITS) as usize;
-        // Read in one piece, from before it where the page ends; what is not the key's counts as zero.
-        let from = (at + front).min(PAGE_SIZE - NUMBER_BYTES);
-        let number = u64_at(self.page, from).swap_bytes().checked_shl(8 * (at + front - from) as u32).unwrap_or(0);
-        let lacking = NUMBER_BYTES.saturating_sub((u16_at(self.page, at) as usize).saturating_sub(skip));
-        number & u64::MAX.checked_shl(8 * lacking as u32).unwrap_or(0)
+        let length = (u16_at(self.page, at) as usize).saturating_sub(sought.skip);
+        let bytes = &self.page[(at + sought.front).min(PAGE_SIZE)..];
+        // Read in one piece, with what follows the key; only a key at the page's end has nothing behind it.
+        number_of(bytes) & KEPT[length.min(NUMBER_BYTES)]
     }
 
     /// True if the entry at a position has the key. Of an entry with another one its slot is enough, mostly.
@@ -125,44 +194,100 @@ impl<'a> BtreePage<'a> {
         (&self.page[from..from + u16_at(self.page, at) as usize], tid_at(self.page, at))
     }
 
-    /// The first of the compared slots whose head is not below `head`. Sample `i` is the head of slot `(i + 1) *
-    /// stride`.
+    /// The slots of the entries that are compared.
     #[inline(always)]
-    fn first_at_or_after(self, slots: &[[u8; SLOT_BYTES]], head: u16) -> usize {
-        let run = self.run_of(slots.len(), head);
-        run.start + slots[run].partition_point(|slot| slot_head(slot) < head)
+    fn real_slots(self) -> &'a [[u8; SLOT_BYTES]] {
+        self.page[slot_at(self.first_real())..slot_at(self.count())].as_chunks().0
     }
 
-    /// The run of slots between two samples that [`first_at_or_after`](Self::first_at_or_after) looks through.
+    /// A key's head on this page.
+    #[inline(always)]
+    fn head_in(self, key: &[u8]) -> u16 {
+        key.get(self.skip()..).map_or(0, head_of)
+    }
+
+    /// The run of slots between two samples in which the first one is whose head is not below `head`, or behind which it is. Sample `i` is
+    /// the head of slot `(i + 1) * stride`.
     #[inline(always)]
     fn run_of(self, slots: usize, head: u16) -> Range<usize> {
-        let stride = sample_stride(slots);
-        if stride == 0 {
-            return 0..slots;
-        }
         let (samples, _) = self.page[SAMPLES..SAMPLES + 2 * SAMPLE_COUNT].as_chunks::<2>();
-        let below = samples.iter().map(|sample| usize::from(u16::from_le_bytes(*sample) < head)).sum::<usize>();
-        let from = if below == 0 { 0 } else { below * stride + 1 };
-        from..if below == SAMPLE_COUNT { slots } else { (below + 1) * stride }
+        run_behind(slots, || samples.iter().map(|sample| usize::from(u16::from_le_bytes(*sample) < head)).sum())
     }
 
-    /// Where a search for a key on a leaf reads first, besides the page's header: the high key, and both ends of the run of slots.
+    /// Begins to search a leaf for a key: the first position whose head is not below the key's, and where its entry is read.
     #[inline]
-    pub fn first_reads(self, key: &[u8]) -> [usize; 3] {
+    pub fn begin_search(self, key: &[u8]) -> (usize, usize) {
         debug_assert!(self.is_leaf());
-        let run = self.run_of(self.count(), head_of(key.get(self.skip()..).unwrap_or_default()));
-        [u16_at(self.page, HIGH_KEY) as usize, slot_at(run.start), slot_at(run.end)]
+        let (slots, head) = (self.real_slots(), self.head_in(key));
+        let before = first_at_or_after(slots, self.run_of(slots.len(), head), head);
+        (before, if before < slots.len() { self.offset(before) } else { 0 })
     }
 
-    /// Where it reads then: the entry that it finds.
+    /// Ends the search from that position on: the [`lower_bound`](Self::lower_bound) of the key's first entry.
     #[inline]
-    pub fn last_read(self, key: &[u8]) -> usize {
-        debug_assert!(self.is_leaf());
-        let (slots, _) = self.page[slot_at(0)..slot_at(self.count())].as_chunks::<SLOT_BYTES>();
-        let head = head_of(key.get(self.skip()..).unwrap_or_default());
-        let position = self.first_at_or_after(slots, head);
-        if position < slots.len() { self.offset(position) } else { 0 }
+    pub fn end_search(self, key: &[u8], before: usize) -> usize {
+        let slots = self.real_slots();
+        if slots.is_empty() { 0 } else { self.rank_from::<false>(slots, before, key, Tid::MIN) }
     }
+}
+
+/// Where a search for a key on a leaf reads first, besides the page's header: both ends of a run of slots. `word` tells the four bytes in
+/// which an offset of the page lies; they may be any.
+#[inline]
+pub(crate) fn first_reads(key: &[u8], word: impl Fn(usize) -> u32) -> [usize; 2] {
+    const _: () = assert!(ENTRY_COUNT.is_multiple_of(4) && SKIP == HIGH_KEY + 2 && SAMPLES.is_multiple_of(4));
+    let (count, skip) = (word(ENTRY_COUNT) as u16 as usize, word(HIGH_KEY) >> 16);
+    let head = u32::from(key.get(skip as usize..).map_or(0, head_of));
+    let run = run_behind(count, || {
+        let pair = |index| word(SAMPLES + 4 * index);
+        (0..SAMPLE_COUNT / 2)
+            .map(|index| usize::from(pair(index) & 0xFFFF < head) + usize::from(pair(index) >> 16 < head))
+            .sum()
+    });
+    [slot_at(run.start), slot_at(run.end)]
+}
+
+/// The run of slots behind the samples that are below a head, of which `below` tells how many there are.
+#[inline(always)]
+fn run_behind(slots: usize, below: impl FnOnce() -> usize) -> Range<usize> {
+    let stride = sample_stride(slots);
+    if stride == 0 {
+        return 0..slots;
+    }
+    let below = below();
+    let from = if below == 0 { 0 } else { below * stride + 1 };
+    from..if below == SAMPLE_COUNT { slots } else { (below + 1) * stride }
+}
+
+/// What is searched for among the entries of a page.
+struct Sought<'k> {
+    key: &'k [u8],
+    tid: Tid,
+    /// Of what follows the bytes that all keys of the page share.
+    number: u64,
+    /// How many these are, and where an entry has what follows them.
+    skip: usize,
+    front: usize,
+}
+
+/// The first slot of a run whose head is not below `head`, or the run's end.
+#[inline(always)]
+fn first_at_or_after(slots: &[[u8; SLOT_BYTES]], run: Range<usize>, head: u16) -> usize {
+    run.start + slots[run].partition_point(|slot| slot_head(slot) < head)
+}
+
+/// The place of a number from zero to `last`, if the least is at zero, the most at `last`, and the others lie evenly.
+#[inline]
+fn between(least: u64, most: u64, number: u64, last: usize) -> usize {
+    if number <= least {
+        return 0;
+    }
+    if number >= most {
+        return last;
+    }
+    // Halves fit signed numbers, which are converted faster.
+    let part = ((number - least) >> 1) as i64 as f64 / ((most - least) >> 1).max(1) as i64 as f64;
+    ((part * last as f64) as usize).min(last)
 }
 
 /// The distance between the slots whose heads are samples, or zero on a page that is too short for samples.
@@ -190,7 +315,24 @@ const NUMBER_BYTES: usize = size_of::<u64>();
 fn number_of(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {
         Some(chunk) => u64::from_be_bytes(*chunk),
-        None => bytes.iter().rev().fold(0, |number, byte| number >> 8 | u64::from(*byte) << 56),
+        None => short_number_of(bytes),
+    }
+}
+
+/// The same of fewer than eight: of two halves, which may share bytes.
+#[inline]
+fn short_number_of(bytes: &[u8]) -> u64 {
+    let behind = u64::BITS - 8 * bytes.len() as u32;
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << behind
+        }
+        _ => match (bytes.first_chunk::<2>(), bytes.last_chunk::<2>()) {
+            (Some(first), Some(last)) => {
+                u64::from(u16::from_be_bytes(*first)) << 48 | u64::from(u16::from_be_bytes(*last)) << behind
+            }
+            _ => bytes.first().map_or(0, |byte| u64::from(*byte) << 56),
+        },
     }
 }
 
@@ -202,6 +344,9 @@ fn slot_head(slot: &[u8; SLOT_BYTES]) -> u16 {
 /// Compares two keys as `cmp` does; most are short, for which a call costs more than the comparison.
 #[inline(always)]
 pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    if a.len() < NUMBER_BYTES && b.len() < NUMBER_BYTES {
+        return short_number_of(a).cmp(&short_number_of(b)).then(a.len().cmp(&b.len()));
+    }
     let (mut left, mut right) = (a, b);
     while let (Some((x, rest_left)), Some((y, rest_right))) = (left.split_first_chunk(), right.split_first_chunk()) {
         let order = u64::from_be_bytes(*x).cmp(&u64::from_be_bytes(*y));

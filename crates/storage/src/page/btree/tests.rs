@@ -325,6 +325,58 @@ proptest! {
         }
     }
 
+    /// Many keys with the same head, as far from each other as they like: the first guess is right, or wrong by all of the page.
+    #[test]
+    fn keys_with_equal_heads_are_found(
+        gaps in prop::collection::vec(prop_oneof![8 => 1u64..3, 1 => 1u64..200, 1 => 1u64..100_000], 20..300),
+        lengths in prop::collection::vec(3usize..9, 7),
+        probes in prop::collection::vec((any::<prop::sample::Index>(), -2i64..3, 0u16..3), 40),
+    ) {
+        let mut numbers = vec![1u64];
+        gaps.iter().for_each(|gap| numbers.push(numbers[numbers.len() - 1] + gap));
+        // Two leading bytes that all of them share, then numbers, some of them cut short; between two keys with other heads.
+        let key = |number: u64| number.to_be_bytes()[2..].to_vec();
+        let mut keys: BTreeSet<Vec<u8>> = [vec![0xFF, 1, 2], Vec::new()].into();
+        for (index, number) in numbers.iter().enumerate() {
+            let whole = key(*number);
+            let length = lengths[index % lengths.len()].min(whole.len());
+            keys.insert(whole[..length].to_vec());
+        }
+        for level in 0..2 {
+            let mut page = empty(level, if level == 0 { ROOT } else { 0 });
+            let mut change = BtreePageMut::new(&mut page);
+            let mut model = BTreeSet::new();
+            if level > 0 {
+                change.insert(0, &Entry::internal(&[], Tid::MIN, 1)).unwrap();
+            }
+            for key in &keys {
+                let tid = Tid::new(1, 1);
+                if change.view().fits(key.len()) {
+                    let position = change.view().insert_position(key, tid);
+                    let entry = if level == 0 { Entry::leaf(key, tid) } else { Entry::internal(key, tid, 2) };
+                    change.insert(position, &entry).unwrap();
+                    model.insert((key.clone(), tid));
+                }
+            }
+            let view = change.view();
+            view.check().unwrap();
+            for (index, off, slot) in &probes {
+                let number = numbers[index.index(numbers.len())].saturating_add_signed(*off);
+                for probe in [key(number), key(number)[..4].to_vec()] {
+                    let point = (probe, Tid::new(1, *slot));
+                    if level == 0 {
+                        prop_assert_eq!(view.lower_bound(&point.0, point.1), model.range(..point.clone()).count());
+                        let (before, _) = view.begin_search(&point.0);
+                        let first = (point.0.clone(), Tid::MIN);
+                        prop_assert_eq!(view.end_search(&point.0, before), model.range(..first).count());
+                    } else {
+                        prop_assert_eq!(view.child_position(&point.0, point.1), model.range(..=point.clone()).count());
+                    }
+                }
+            }
+        }
+    }
+
     /// Whatever the lengths of its keys: a page that has no room for one more entry is cut into two good ones.
     #[test]
     fn every_full_page_can_be_cut(
