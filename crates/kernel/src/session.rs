@@ -216,6 +216,10 @@ unsafe impl Sync for ArenaCell {}
 // SAFETY: atomics, and an arena that is empty when zeroed and holds only region addresses.
 unsafe impl Shared for SessionShared {}
 
+/// Bits of [`SessionShared::in_transaction`].
+const OPEN: u16 = 1;
+const CHANGES: u16 = 2;
+
 const KIND_CLIENT: u32 = 0;
 const KIND_BACKGROUND: u32 = 1;
 /// A background task whose work may be cancelled.
@@ -566,14 +570,20 @@ impl SessionShared {
         self.arena.0.held()
     }
 
-    /// Says whether the session is in an open transaction: such sessions go first in every queue.
-    pub fn set_in_transaction(&self, open: bool) {
-        self.in_transaction.store(open as u16, Relaxed);
+    /// Says whether the session is in an open transaction: such sessions go first in every queue. `changes` says whether others may have
+    /// to wait for its end, because it has changed or locked rows: then its answers are not held back.
+    pub fn set_in_transaction(&self, open: bool, changes: bool) {
+        self.in_transaction.store(if open { OPEN | if changes { CHANGES } else { 0 } } else { 0 }, Relaxed);
     }
 
     /// True while the session is in an open transaction.
     pub fn in_transaction(&self) -> bool {
-        self.in_transaction.load(Relaxed) != 0
+        self.in_transaction.load(Relaxed) & OPEN != 0
+    }
+
+    /// True while it is in one that others may have to wait for.
+    pub(crate) fn in_changing_transaction(&self) -> bool {
+        self.in_transaction.load(Relaxed) & CHANGES != 0
     }
 
     pub(crate) fn begin_wait(&self, event: Event, param: u64, since: Nanos) {

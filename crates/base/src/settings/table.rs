@@ -175,8 +175,8 @@ settings! {
     ///
     /// Clients that share CPUs with the server then find several answers when they wake, rather than to take the CPU from the engine for
     /// each. An answer waits while others run that are ready: for a fraction of a millisecond, and for no long statement. Whoever
-    /// has a transaction open is answered at once. It is done with an io_uring; where the system allows none, each answer is sent by itself.
-    /// `gearbox.engines` counts in `answers_gathered`.
+    /// has a transaction open that has changed or locked rows is answered at once. It is done with an io_uring; where the system allows none,
+    /// each answer is sent by itself. `gearbox.engines` counts in `answers_gathered`.
     GatherAnswers "gather_answers": ExecutionModel, Start, boolean(true);
 
     /// How much address space the stack of a fiber has.

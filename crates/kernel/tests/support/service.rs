@@ -194,8 +194,8 @@ impl TestService {
                 compute(number(1))?;
                 answer(session, "ok");
             }
-            "begin" | "end" => {
-                session.shared().set_in_transaction(words[0] == "begin");
+            "begin" | "read" | "end" => {
+                session.shared().set_in_transaction(words[0] != "end", words[0] == "begin");
                 answer(session, "ok");
             }
             "limit" => {

@@ -142,7 +142,9 @@ impl Connection {
                     Err(error)
                 }
             };
-            session.shared().set_in_transaction(self.sql.block() != Block::Idle);
+            let open = self.sql.block() != Block::Idle;
+            let changes = open && self.sql.has_changed(env);
+            session.shared().set_in_transaction(open, changes);
             match outcome {
                 Ok(Step::Ready) => {
                     self.ready(session, env)?;

@@ -440,6 +440,11 @@ impl<A: Allocator + Copy> Session<A> {
         self.transaction.block()
     }
 
+    /// True if the transaction has changed or locked rows, so that others may have to wait for its end.
+    pub fn has_changed(&self, env: &Environment<'_>) -> bool {
+        env.database.relations.is_some_and(|relations| relations.storage().transactions.current_xid().is_some())
+    }
+
     /// The settings of which the client must be told, each with its value; none is told twice.
     pub fn take_reports(&mut self, env: &Environment<'_>, mut tell: impl FnMut(&'static str, &str)) {
         if self.reports.is_empty() {

@@ -170,7 +170,7 @@ impl Service for AccessService {
                     format!("error {} {} | {detail}", error.sqlstate(), error.message())
                 }
             };
-            slot.set_in_transaction(session.state::<State>().is_some_and(|state| state.open.is_some()));
+            slot.set_in_transaction(session.state::<State>().is_some_and(|state| state.open.is_some()), true);
             answer.push('\n');
             session.output().extend_from_slice(answer.as_bytes());
         }

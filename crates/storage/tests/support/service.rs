@@ -122,7 +122,7 @@ impl StorageService {
         let key = |at: usize| Ok::<_, Error>(number(at)? as u32);
         let storage = self.storage;
         let transactions = storage.transactions;
-        let open = |is_open| slot.set_in_transaction(is_open);
+        let open = |is_open| slot.set_in_transaction(is_open, true);
         Ok(match words[0] {
             "make" => format!("ok {}", rows::make(storage, key(1)?, number(2)?)?),
             "get" => {

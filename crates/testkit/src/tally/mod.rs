@@ -137,7 +137,7 @@ impl Tally {
             "put" => self.put(row, number()?)?,
             "take" => self.take(row, number()?)?,
             "open" | "shut" => {
-                session.shared().set_in_transaction(verb == "open");
+                session.shared().set_in_transaction(verb == "open", true);
                 0
             }
             "sleep" => sleep(number()?)?,
