@@ -170,8 +170,9 @@ impl Exec<'_> {
     #[inline]
     fn only_row(&mut self, ahead: &Ahead, key: &[u8], found: &Matches) -> Result<bool> {
         self.breath()?;
-        let mut fetched = false;
+        let (mut looked, mut fetched) = (0, false);
         for &tid in found.tids() {
+            looked += 1;
             match self.fetch_behind(&ahead.scan, (ahead.heap, &ahead.shapes, None), tid)? {
                 Fetched::Row(()) => {
                     fetched = true;
@@ -182,7 +183,7 @@ impl Exec<'_> {
             }
         }
         if let State::Index(state) = &mut self.states[ahead.state] {
-            state.count(found.tids().len(), fetched);
+            state.count(looked, fetched);
         }
         Ok(fetched && self.holds(ahead.scan.filter)?)
     }
