@@ -218,7 +218,7 @@ unsafe impl Shared for SessionShared {}
 
 /// Bits of [`SessionShared::in_transaction`].
 const OPEN: u16 = 1;
-const CHANGES: u16 = 2;
+const AWAITED: u16 = 2;
 
 const KIND_CLIENT: u32 = 0;
 const KIND_BACKGROUND: u32 = 1;
@@ -570,10 +570,10 @@ impl SessionShared {
         self.arena.0.held()
     }
 
-    /// Says whether the session is in an open transaction: such sessions go first in every queue. `changes` says whether others may have
-    /// to wait for its end, because it has changed or locked rows: then its answers are not held back.
-    pub fn set_in_transaction(&self, open: bool, changes: bool) {
-        self.in_transaction.store(if open { OPEN | if changes { CHANGES } else { 0 } } else { 0 }, Relaxed);
+    /// Says whether the session is in an open transaction: such sessions go first in every queue. `awaited` says whether others wait for its
+    /// end: then its answers are not held back.
+    pub fn set_in_transaction(&self, open: bool, awaited: bool) {
+        self.in_transaction.store(if open { OPEN | if awaited { AWAITED } else { 0 } } else { 0 }, Relaxed);
     }
 
     /// True while the session is in an open transaction.
@@ -581,9 +581,9 @@ impl SessionShared {
         self.in_transaction.load(Relaxed) & OPEN != 0
     }
 
-    /// True while it is in one that others may have to wait for.
-    pub(crate) fn in_changing_transaction(&self) -> bool {
-        self.in_transaction.load(Relaxed) & CHANGES != 0
+    /// True while it is in one that others wait for.
+    pub(crate) fn in_awaited_transaction(&self) -> bool {
+        self.in_transaction.load(Relaxed) & AWAITED != 0
     }
 
     pub(crate) fn begin_wait(&self, event: Event, param: u64, since: Nanos) {

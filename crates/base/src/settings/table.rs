@@ -175,7 +175,7 @@ settings! {
     ///
     /// Clients that share CPUs with the server then find several answers when they wake, rather than to take the CPU from the engine for
     /// each. An answer waits while others run that are ready: for a fraction of a millisecond, and for no long statement. Whoever
-    /// has a transaction open that has changed or locked rows is answered at once. It is done with an io_uring; where the system allows none,
+    /// is in a transaction that others wait for is answered at once. It is done with an io_uring; where the system allows none,
     /// each answer is sent by itself. `gearbox.engines` counts in `answers_gathered`.
     GatherAnswers "gather_answers": ExecutionModel, Start, boolean(true);
 

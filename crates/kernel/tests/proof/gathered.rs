@@ -39,17 +39,17 @@ fn occupy(client: &mut Client, round: usize) {
     std::thread::sleep(Duration::from_millis(2));
 }
 
-/// More answers than one call takes, each another. Those of sessions in a transaction that changes something are not among what gathers;
-/// those in one that reads are.
+/// More answers than one call takes, each another. Those of sessions in a transaction that others wait for are not among what gathers;
+/// those in others are.
 fn together(setup: Setup) {
     const CLIENTS: usize = 80;
-    const CHANGING: usize = 10;
-    const READING: usize = 10;
+    const AWAITED: usize = 10;
+    const OTHERS: usize = 10;
     let server = Server::start(setup);
     let mut busy = server.connect();
     let mut clients = server.connect_many(CLIENTS);
-    clients.iter_mut().take(CHANGING).for_each(|client| client.expect("begin", "ok"));
-    clients.iter_mut().skip(CHANGING).take(READING).for_each(|client| client.expect("read", "ok"));
+    clients.iter_mut().take(AWAITED).for_each(|client| client.expect("begin", "ok"));
+    clients.iter_mut().skip(AWAITED).take(OTHERS).for_each(|client| client.expect("read", "ok"));
     let mut rounds = 0;
     let gathers = (0..ROUNDS).any(|_| {
         let before = busy.stat("gathered");
@@ -63,8 +63,8 @@ fn together(setup: Setup) {
         }
         assert_eq!(busy.line().unwrap(), "ok");
         let gathered = busy.stat("gathered") - before;
-        assert!(gathered <= (CLIENTS - CHANGING + 1) as u64, "{gathered}");
-        gathered >= (CLIENTS - CHANGING) as u64
+        assert!(gathered <= (CLIENTS - AWAITED + 1) as u64, "{gathered}");
+        gathered >= (CLIENTS - AWAITED) as u64
     });
     assert_eq!(gathers, setup.gather_answers && rings_are_had(), "{}", setup.name());
     assert!(setup.gather_answers || busy.stat("gathered") == 0);

@@ -143,8 +143,8 @@ impl Connection {
                 }
             };
             let open = self.sql.block() != Block::Idle;
-            let changes = open && self.sql.has_changed(env);
-            session.shared().set_in_transaction(open, changes);
+            let awaited = open && self.sql.is_awaited(env);
+            session.shared().set_in_transaction(open, awaited);
             match outcome {
                 Ok(Step::Ready) => {
                     self.ready(session, env)?;

@@ -440,9 +440,9 @@ impl<A: Allocator + Copy> Session<A> {
         self.transaction.block()
     }
 
-    /// True if the transaction has changed or locked rows, so that others may have to wait for its end.
-    pub fn has_changed(&self, env: &Environment<'_>) -> bool {
-        env.database.relations.is_some_and(|relations| relations.storage().transactions.current_xid().is_some())
+    /// True if others seem to wait for the transaction's end, as its rows are theirs too.
+    pub fn is_awaited(&self, env: &Environment<'_>) -> bool {
+        env.database.relations.is_some_and(|relations| relations.storage().transactions.is_awaited())
     }
 
     /// The settings of which the client must be told, each with its value; none is told twice.

@@ -17,6 +17,13 @@ pub enum Ended {
 }
 
 impl Transactions {
+    /// Does somebody seem to wait for the end of the running session's transaction? A hint: it may be another's that they wait for, and they
+    /// come and go.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.current_xid().is_some_and(|xid| !self.waiters_for(xid).is_empty())
+    }
+
     pub(super) fn waiters_for(&self, xid: Xid) -> &'static WaitList {
         let hash = xid.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
         &self.waiters[hash as usize % self.waiters.len()]
