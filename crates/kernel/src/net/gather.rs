@@ -14,8 +14,9 @@
 //! Rules
 //! 1. An answer waits for a round of the engine's loop, and for nothing long: a statement that runs meanwhile hands over what has waited for
 //!    [`PATIENCE_NS`] ([`Gather::hand_over_if_due`]), and whatever may keep the engine from it hands over first: a call that blocks, an offer
-//!    of the CPU. Whoever is in a transaction that others wait for when
-//!    the answer is made is answered at once (measured, when all were gathered: 64 clients of TPC-B over ten branches were a tenth slower).
+//!    of the CPU. Whoever is in a transaction that others wait for
+//!    when the answer is made is answered at once (measured, when all were gathered: 64 clients of TPC-B over ten branches were a tenth
+//!    slower). Who waits for a lock of a table or an advisory one waits that long at most.
 //! 2. What waits lies in its fiber's buffers. The fiber does not go on before the engine's loop has its result, and nothing is written
 //!    to a socket in a way that would make the call wait.
 //! 3. It is no wait in the sense of [`crate::wait`]: nobody else has to do anything to end it. A session whose answer was sent and

@@ -19,7 +19,7 @@ pub fn prefetch<T>(place: &T) {
 pub fn prefetch_to_write<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: as below. Written out, because for the processors that programs are compiled for by default the compiler makes the
-    // other instruction of the intrinsic's; all that have 64 bits take this one.
+    // other instruction of the intrinsic's; those that do not know this one take it for none.
     unsafe {
         let place: *const T = place;
         std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
