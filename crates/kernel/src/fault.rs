@@ -33,6 +33,7 @@ bugs! {
     "lock.fast_left" "of a session that died while it gave such locks up, those that it had not come to stay";
     "lock.freed_early" "a row's lock ends before its transaction";
     "buffer.write_before_log" "a page is written before its log record";
+    "buffer.evicted_under_reader" "a frame gets another page while somebody who has it latched reads the one that was in it";
     "recovery.skip_torn_check" "recovery trusts pages that were half written";
     "recovery.late_change" "a change that recovery has put off is made after its table was cut off";
     "recovery.made_for_gone" "a change that recovery has put off is made though its file has gone";

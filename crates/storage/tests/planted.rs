@@ -8,6 +8,8 @@
 mod access;
 #[path = "support/lock_load.rs"]
 mod lock_load;
+#[path = "support/read_load.rs"]
+mod read_load;
 #[path = "support/table.rs"]
 mod table;
 #[path = "support/table_load.rs"]
@@ -31,7 +33,7 @@ enum Trouble {
     Cuts,
 }
 
-const BUGS: [(&str, Trouble); 16] = [
+const BUGS: [(&str, Trouble); 17] = [
     ("wal.skip_flush", Trouble::Cuts),
     ("wal.unlogged_change", Trouble::Cuts),
     ("wal.visible_early", Trouble::Cuts),
@@ -40,6 +42,7 @@ const BUGS: [(&str, Trouble); 16] = [
     ("lock.fast_untold", Trouble::None),
     ("lock.fast_left", Trouble::Kills),
     ("buffer.write_before_log", Trouble::Cuts),
+    ("buffer.evicted_under_reader", Trouble::None),
     ("recovery.skip_torn_check", Trouble::Cuts),
     ("recovery.late_change", Trouble::Cuts),
     ("recovery.made_for_gone", Trouble::Cuts),
@@ -67,9 +70,12 @@ fn each_planted_bug_is_found() {
         // Without those that have wide rows, which take ten times as long.
         let seed = seed + seed / 4;
         let (_, trouble) = BUGS.into_iter().find(|known| known.0 == bug).expect("it is of the table");
-        match bug.starts_with("lock.fast") {
-            true => lock_load::run(seed, options(seed, trouble), 25),
-            false => table_load::run(seed, options(seed, trouble), 25),
+        match bug {
+            "lock.fast_unseen" | "lock.fast_untold" | "lock.fast_left" => {
+                lock_load::run(seed, options(seed, trouble), 25)
+            }
+            "buffer.evicted_under_reader" => read_load::run(seed, options(seed, trouble), 10),
+            _ => table_load::run(seed, options(seed, trouble), 25),
         }
     });
 }

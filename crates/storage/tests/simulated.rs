@@ -14,6 +14,8 @@ mod support;
 mod access;
 #[path = "support/lock_load.rs"]
 mod lock_load;
+#[path = "support/read_load.rs"]
+mod read_load;
 #[path = "support/table.rs"]
 mod table;
 #[path = "support/table_load.rs"]
@@ -267,6 +269,18 @@ fn locks_and_kills() {
     let kills = |seed| Options { kills: 12, kill_chance: 3000, trouble_ns: 60_000_000, ..options(seed) };
     let sum = walk("locks_and_kills", 0..300, |seed| lock_load::run(seed, kills(seed), 25));
     assert!(testkit::sim::asked_for().is_some() || sum.kills > 1000, "{sum:?}");
+}
+
+/// Pages read without pins while others take their frames ([`read_load`]).
+#[test]
+fn reads() {
+    walk("reads", 0..12, |seed| read_load::run(seed, options(seed), 10));
+}
+
+#[test]
+fn reads_and_kills() {
+    let sum = walk("reads_and_kills", 0..12, |seed| read_load::run(seed, with_kills(seed), 10));
+    assert!(testkit::sim::asked_for().is_some() || sum.kills > 10, "{sum:?}");
 }
 
 /// The same troubles for tables with indexes ([`table_load`]).

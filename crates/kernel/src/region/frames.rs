@@ -12,8 +12,9 @@
 //! ```
 //!
 //! Rules
-//! 1. Whoever asks for a fill knows that nobody else uses the frame: in the buffer pool, by the frame's state word. It is
-//!    checked: a fill of a latched frame, or a latch of a filling one, is a bug and panics.
+//! 1. Whoever asks for a fill knows that nobody else uses the frame: in the buffer pool, by the frame's state word. Others may have it latched
+//!    for the moment that it takes to see that it is not what they look for ([`Frames::try_read`], [`Frames::try_hold`]), and are waited for.
+//!    Any other latch of a frame that is being filled is a bug and panics.
 //! 2. Memory is backed before a frame's first use ([`Frames::back`]), and stays.
 //! 3. Hints may be set by whoever holds the latch shared ([`FrameRead::set_bits`]), and a number may be read by whoever does not
 //!    ([`Frames::peek`]): see there.
@@ -138,11 +139,13 @@ impl Frames {
         FrameRead { bytes: self.bytes(index), latch: self.latched(index, latch) }
     }
 
-    /// Latches a frame to read it if that needs no wait.
+    /// Latches a frame to read it if that needs no wait: nobody has it alone, and it is not being filled.
     #[inline]
     pub fn try_read(&self, index: usize) -> Option<FrameRead> {
-        let latch = self.sides.get(index).latch.try_lock(Mode::Shared)?;
-        Some(FrameRead { bytes: self.bytes(index), latch: self.latched(index, latch) })
+        let side = self.sides.get(index);
+        let latch = side.latch.try_lock(Mode::Shared)?;
+        // Acquire pairs with the Release of `end_fill`: what the request brought is there.
+        (side.fill.load(Acquire) == QUIET).then(|| FrameRead { bytes: self.bytes(index), latch })
     }
 
     /// Latches a frame to change it, waiting as long as it takes.
@@ -158,6 +161,11 @@ impl Frames {
         Some(FrameWrite { bytes: self.bytes(index), latch: self.latched(index, latch) })
     }
 
+    /// Holds a frame's latch alone, if that needs no wait, without a claim on its bytes, which may be being filled.
+    pub fn try_hold(&self, index: usize) -> Option<LatchGuard> {
+        self.sides.get(index).latch.try_lock(Mode::Exclusive)
+    }
+
     /// How often sessions had to wait for a frame's latch.
     pub fn waits(&self, index: usize) -> u32 {
         self.sides.get(index).latch.waits()
@@ -171,8 +179,8 @@ impl Frames {
         let side = self.sides.get(index);
         {
             // Held for the moment of the change: who latches afterwards sees FILLING.
-            let latch = side.latch.try_lock(Mode::Exclusive);
-            assert!(latch.is_some(), "a frame is filled while it is latched");
+            let careful = !crate::fault::planted("buffer.evicted_under_reader");
+            let _latch = careful.then(|| side.latch.lock(Mode::Exclusive, Event::BufferContent));
             assert_eq!(side.fill.swap(FILLING, SeqCst), QUIET, "a frame is filled twice at a time");
         }
         // SAFETY: the memory stays for good, and the mark keeps everybody else from it until `end_fill`.

@@ -1,7 +1,7 @@
 //! The entries of several keys at a time: each step is taken for all of them before the next one.
 //!
 //! One look-up in a large index waits for memory again and again: the page table, the frame's state, the leaf's header, its slots, the
-//! entry. So all keys go down the tree together, which pins and latches a page once for all keys that pass it; the leaves are asked
+//! entry. So all keys go down the tree together, which latches a page once for all keys that pass it; the leaves are asked
 //! for; and then they are looked into for a few keys in turns: what a single look-up waits for one after the other comes for
 //! several at once.
 //!
@@ -12,7 +12,7 @@
 //! Different from a sorted batch (as in MariaDB's batched key access): the order of the keys stays, because whoever asks has rows to
 //! give in it.
 
-use super::descend::{STEPS_MAX, child_of, is_right_of, right_of};
+use super::descend::{STEPS_MAX, child_of, in_a_circle, is_right_of, right_of};
 use super::lookup::{matches_from, matches_on};
 use super::{Btree, Matches, ROOT_BLOCK, tree_page};
 use crate::buffer::PageRef;
@@ -25,7 +25,7 @@ use std::array;
 
 /// How many keys are looked up at a time.
 pub const KEYS_MAX: usize = 64;
-/// How many leaves are pinned and latched at a time: some of what a session may hold (`HELD_MAX`), and enough that their memory
+/// How many leaves are latched at a time: some of what a session may hold (`HELD_MAX`), and enough that their memory
 /// comes meanwhile.
 const TOGETHER: usize = 8;
 
@@ -67,8 +67,7 @@ impl Btree {
         while above != 0 {
             // All keys that are at the same page take their step together.
             let block = blocks[above.trailing_zeros() as usize];
-            let pinned = self.pin(block)?;
-            let page = pinned.read();
+            let page = self.read(block)?;
             let view = tree_page(&page)?;
             for (at, key) in keys.iter().enumerate() {
                 if blocks[at] != block || above & 1 << at == 0 {
@@ -90,8 +89,7 @@ impl Btree {
             }
             steps += 1;
             if steps == STEPS_MAX {
-                drop(page);
-                return Err(self.goes_in_a_circle(&pinned));
+                return Err(in_a_circle(&page));
             }
         }
         Ok(())
@@ -99,13 +97,11 @@ impl Btree {
 
     /// Looks a few keys up in their leaves.
     fn look_into(&self, keys: &[&[u8]], leaves: &[u32], found: &mut Vec<Matches>) -> Result<()> {
-        let mut pins = [const { None }; TOGETHER];
-        for (pin, &leaf) in pins.iter_mut().zip(leaves) {
-            *pin = Some(self.pin(leaf)?);
-        }
         let first = found.len();
         {
-            let pages: [Option<PageRef<'_>>; TOGETHER] = array::from_fn(|at| pins[at].as_ref()?.try_read());
+            let pool = self.relations.pool;
+            let pages: [Option<PageRef>; TOGETHER] =
+                array::from_fn(|at| leaves.get(at).and_then(|&leaf| pool.try_read(self.page_id(leaf))));
             let mut views = [None; TOGETHER];
             for (view, page) in views.iter_mut().zip(&pages) {
                 if let Some(page) = page {
@@ -133,9 +129,9 @@ impl Btree {
             }));
         }
         // Nothing is latched any more.
-        for ((key, leaf), found) in keys.iter().zip(pins).zip(&mut found[first..]) {
-            if let Some(leaf) = leaf.filter(|_| found.is_unknown()) {
-                let look = |page: &PageRef<'_>, view: BtreePage<'_>| matches_on(view, key, header::lsn(page));
+        for ((key, &leaf), found) in keys.iter().zip(leaves).zip(&mut found[first..]) {
+            if found.is_unknown() {
+                let look = |page: &PageRef, view: BtreePage<'_>| matches_on(view, key, header::lsn(page));
                 *found = self.at_leaf_from(leaf, (key, Tid::MIN), look)?;
             }
         }

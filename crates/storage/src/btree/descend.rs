@@ -3,7 +3,7 @@
 use super::{Btree, ROOT_BLOCK, tree_page};
 use crate::buffer::{PageRef, Pinned};
 use crate::page::btree::BtreePage;
-use crate::page::{NO_BLOCK, Tid, damaged};
+use crate::page::{NO_BLOCK, PageBytes, Tid, damaged};
 use base::Result;
 
 /// What is looked for: the entries at or after a key and a place.
@@ -70,69 +70,68 @@ impl Btree {
     /// level, and goes right. A tree that is not that high yields its root.
     #[inline]
     pub(super) fn descend(&self, point: Point<'_>, level: u8) -> Result<Pinned> {
-        let mut pinned = self.pin(ROOT_BLOCK)?;
+        let mut page = self.read(ROOT_BLOCK)?;
         for _ in 0..STEPS_MAX {
-            let page = pinned.read();
             let view = tree_page(&page)?;
             if view.level() <= level {
+                let block = page.id().block;
                 drop(page);
-                return Ok(pinned);
+                return self.pin(block);
             }
             let (next, arrived) = match child_of(view, point) {
                 Some(child) => (child, view.level() == level + 1),
                 None => (right_of(&page)?, false),
             };
             drop(page);
-            pinned = self.pin(next)?;
             if arrived {
-                return Ok(pinned);
+                return self.pin(next);
             }
+            page = self.read(next)?;
         }
-        Err(self.goes_in_a_circle(&pinned))
+        Err(in_a_circle(&page))
     }
 
     /// The leaf that `point` belongs to, latched to be read by `look`.
     #[inline]
-    pub(super) fn at_leaf<R>(
-        &self,
-        point: Point<'_>,
-        look: impl FnOnce(&PageRef<'_>, BtreePage<'_>) -> R,
-    ) -> Result<R> {
-        self.at_leaf_from(self.descend(point, 0)?, point, look)
+    pub(super) fn at_leaf<R>(&self, point: Point<'_>, look: impl FnOnce(&PageRef, BtreePage<'_>) -> R) -> Result<R> {
+        self.at_leaf_from(ROOT_BLOCK, point, look)
     }
 
-    /// The same from a page on that was the leaf, or one left of it, while the session has held its snapshot (rule 6 of [`super`]).
+    /// The same from a page on that was above the leaf, the leaf, or one left of it, while the session has held its snapshot (rule 6 of
+    /// [`super`]).
     #[inline]
     pub(super) fn at_leaf_from<R>(
         &self,
-        mut pinned: Pinned,
+        block: u32,
         point: Point<'_>,
-        look: impl FnOnce(&PageRef<'_>, BtreePage<'_>) -> R,
+        look: impl FnOnce(&PageRef, BtreePage<'_>) -> R,
     ) -> Result<R> {
+        let mut page = self.read(block)?;
         for _ in 0..STEPS_MAX {
-            let page = pinned.read();
             let view = tree_page(&page)?;
-            if view.is_leaf() && !is_right_of(view, point) {
-                return Ok(look(&page, view));
-            }
-            // The root may have grown under our hands.
-            let next = if view.is_leaf() { Some(right_of(&page)?) } else { None };
-            drop(page);
-            pinned = match next {
-                Some(next) => self.pin(next)?,
-                None => self.descend(point, 0)?,
+            let next = if view.is_leaf() {
+                if !is_right_of(view, point) {
+                    return Ok(look(&page, view));
+                }
+                None
+            } else {
+                child_of(view, point)
             };
+            let next = match next {
+                Some(child) => child,
+                None => right_of(&page)?,
+            };
+            drop(page);
+            page = self.read(next)?;
         }
-        Err(self.goes_in_a_circle(&pinned))
+        Err(in_a_circle(&page))
     }
 
-    /// The page of a level that has what comes right before `before`, or the last one; and its lower end, none if it is the first. By the
-    /// time that the caller has latched it, it may have been split: see [`ends_before`].
-    pub(super) fn descend_before(&self, before: Option<&Mark>, level: u8) -> Result<(Pinned, Option<Mark>)> {
+    /// The page of a level that has what comes right before `before`, or the last one; and its lower end, none if it is the first.
+    pub(super) fn descend_before(&self, before: Option<&Mark>, level: u8) -> Result<(PageRef, Option<Mark>)> {
         let mut low = None;
-        let mut pinned = self.pin(ROOT_BLOCK)?;
+        let mut page = self.read(ROOT_BLOCK)?;
         for _ in 0..STEPS_MAX {
-            let page = pinned.read();
             let view = tree_page(&page)?;
             let next = if ends_before(view, before) {
                 if !view.is_ignored() {
@@ -140,8 +139,7 @@ impl Btree {
                 }
                 right_of(&page)?
             } else if view.level() <= level {
-                drop(page);
-                return Ok((pinned, low));
+                return Ok((page, low));
             } else {
                 let position = child_before(view, before);
                 if position > 0 {
@@ -150,19 +148,19 @@ impl Btree {
                 view.child(position)
             };
             drop(page);
-            pinned = self.pin(next)?;
+            page = self.read(next)?;
         }
-        Err(self.goes_in_a_circle(&pinned))
-    }
-
-    #[cold]
-    pub(super) fn goes_in_a_circle(&self, pinned: &Pinned) -> base::Error {
-        damaged(&pinned.read(), format_args!("the links of the index lead in a circle"))
+        Err(in_a_circle(&page))
     }
 }
 
+#[cold]
+pub(super) fn in_a_circle(page: &PageBytes) -> base::Error {
+    damaged(page, format_args!("the links of the index lead in a circle"))
+}
+
 /// The right neighbour of a page that is not the last of its level.
-pub(super) fn right_of(page: &PageRef<'_>) -> Result<u32> {
+pub(super) fn right_of(page: &PageBytes) -> Result<u32> {
     match tree_page(page)?.right() {
         NO_BLOCK => Err(damaged(page, format_args!("the last page of a level does not cover all that is after it"))),
         right => Ok(right),

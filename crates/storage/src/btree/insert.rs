@@ -7,7 +7,7 @@
 //! index, those with the same key as another one, of rows of which nothing is left. They are what rows leave behind that were updated away
 //! from their pages, and without this an index whose keys never change would grow with every such update until a vacuum comes.
 
-use super::descend::{STEPS_MAX, is_right_of};
+use super::descend::{STEPS_MAX, in_a_circle, is_right_of};
 use super::spare::Spare;
 use super::split::SPLIT_ROOM;
 use super::unique::{Live, Unique};
@@ -144,7 +144,7 @@ impl Btree {
             }
             break;
         }
-        Err(self.goes_in_a_circle(&pinned))
+        Err(in_a_circle(&pinned.read()))
     }
 
     /// Puts an entry on the leaf that covers it.

@@ -57,7 +57,7 @@ pub use scan::{Cursor, Direction, Range};
 pub use sort::Sorter;
 pub use unique::{Twins, Unique};
 
-use crate::buffer::{self, Pinned};
+use crate::buffer::{self, PageRef, Pinned};
 use crate::page::btree::{BtreePage, BtreePageMut, ROOT};
 use crate::page::header::{self, PageType};
 use crate::page::image::PageImage;
@@ -107,6 +107,11 @@ impl Btree {
 
     fn pin(&self, block: u32) -> Result<Pinned> {
         self.relations.pool.pin(self.page_id(block))
+    }
+
+    #[inline]
+    fn read(&self, block: u32) -> Result<PageRef> {
+        self.relations.pool.read(self.page_id(block))
     }
 
     /// Writes a page that nobody else uses, whole.

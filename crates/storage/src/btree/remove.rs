@@ -11,7 +11,7 @@
 //! 2. The last leaf of its parent, and the last of the level, stay. So do leaves that were just split.
 //! 3. Latches: the leaf, then its parent; then the left neighbour, the leaf, the right neighbour.
 
-use super::descend::{Mark, STEPS_MAX, child_before, ends_before, right_of};
+use super::descend::{Mark, STEPS_MAX, child_before, ends_before, in_a_circle, right_of};
 use super::{Btree, tree_page};
 use crate::buffer;
 use crate::page::btree::{BtreePage, HALF_DEAD, ROOT, SPLIT_PENDING};
@@ -126,7 +126,8 @@ impl Btree {
             && !view.is_ignored();
         let Some(high) = view.high_key().filter(|_| may_go).map(Mark::new) else { return Ok(false) };
         // What comes right before the leaf's upper end is the leaf's own.
-        let (mut pinned, _) = self.descend_before(Some(&high), 1)?;
+        let at = self.descend_before(Some(&high), 1)?.0.id().block;
+        let mut pinned = self.pin(at)?;
         for _ in 0..STEPS_MAX {
             let parent = pinned.write();
             let view = tree_page(&parent)?;
@@ -155,7 +156,7 @@ impl Btree {
             })?;
             return Ok(true);
         }
-        Err(self.goes_in_a_circle(&pinned))
+        Err(in_a_circle(&pinned.read()))
     }
 
     /// The second step. False if somebody changes the neighbourhood all the time: the next walk tries again.

@@ -172,8 +172,7 @@ impl Btree {
             _ => None,
         };
         if let Some(block) = next {
-            let pinned = self.pin(block)?;
-            let page = pinned.read();
+            let page = self.read(block)?;
             return cursor.copy_forward(&page, tree_page(&page)?, None);
         }
         match lower_point(&cursor.from) {
@@ -199,8 +198,7 @@ impl Btree {
             Next::Before(mark) => Some(mark.clone()),
             _ => upper_point(&cursor.to).map(|(key, tid)| Mark { key: key.to_vec(), tid }),
         };
-        let (pinned, low) = self.descend_before(before.as_ref(), 0)?;
-        let page = pinned.read();
+        let (page, low) = self.descend_before(before.as_ref(), 0)?;
         cursor.copy_backward(&page, tree_page(&page)?, before.as_ref(), low)
     }
 
@@ -209,8 +207,7 @@ impl Btree {
         if cursor.killed.is_empty() {
             return Ok(());
         }
-        let pinned = self.pin(cursor.leaf)?;
-        let page = pinned.read();
+        let page = self.read(cursor.leaf)?;
         if header::lsn(&page) == cursor.lsn {
             let view = tree_page(&page)?;
             cursor.killed.iter().for_each(|&position| page.set_hints(view.killed_offset(position as usize), KILLED));
@@ -266,12 +263,12 @@ impl Cursor {
         self.rel
     }
 
-    fn take_leaf(&mut self, page: &PageRef<'_>) {
+    fn take_leaf(&mut self, page: &PageRef) {
         self.leaf = page.id().block;
         self.lsn = header::lsn(page);
     }
 
-    fn copy_forward(&mut self, page: &PageRef<'_>, view: BtreePage<'_>, start: Option<(&[u8], Tid)>) -> Result<()> {
+    fn copy_forward(&mut self, page: &PageRef, view: BtreePage<'_>, start: Option<(&[u8], Tid)>) -> Result<()> {
         if !view.is_leaf() {
             // The root has grown since the descent.
             debug_assert!(self.next == Next::Start);
@@ -302,7 +299,7 @@ impl Cursor {
 
     fn copy_backward(
         &mut self,
-        page: &PageRef<'_>,
+        page: &PageRef,
         view: BtreePage<'_>,
         before: Option<&Mark>,
         low: Option<Mark>,

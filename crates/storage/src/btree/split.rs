@@ -10,7 +10,7 @@
 //! between leaves the mark, and the next writer that meets it does the second step. Where the parent is full, the second step is
 //! a split itself; the root's split makes the tree higher in one step.
 
-use super::descend::{STEPS_MAX, is_right_of};
+use super::descend::{STEPS_MAX, in_a_circle, is_right_of};
 use super::insert::{Means, Step, passes};
 use super::{Btree, tree_page};
 use crate::buffer::{self, PageMut};
@@ -271,6 +271,6 @@ impl Btree {
             self.split(page, entry, Some(child), own, means)?;
             return Ok(if is_root { Step::Done } else { Step::DoneTell(parent) });
         }
-        Err(self.goes_in_a_circle(&pinned))
+        Err(in_a_circle(&pinned.read()))
     }
 }

@@ -65,8 +65,7 @@ impl Btree {
         let mut right =
             self.at_leaf((key, Tid::MIN), |_, view| self.count_live(view, heap, key, &mut rows, &mut undecided))??;
         while let Some(block) = right.filter(|_| rows < 2) {
-            let pinned = self.pin(block)?;
-            let page = pinned.read();
+            let page = self.read(block)?;
             right = self.count_live(tree_page(&page)?, heap, key, &mut rows, &mut undecided)?;
         }
         Ok(match (rows, undecided) {
@@ -124,8 +123,7 @@ impl Btree {
             (live, _) => return Ok(live),
         };
         loop {
-            let pinned = self.pin(right)?;
-            let page = pinned.read();
+            let page = self.read(right)?;
             let view = tree_page(&page)?;
             right = match self.find_live_on(view, heap, key)? {
                 (Live::No, Some(right)) => right,
@@ -156,8 +154,7 @@ impl Btree {
 
     /// Whether a version of the chain under `root` lives.
     fn row_lives(&self, heap: &Heap, root: Tid) -> Result<Live> {
-        let pinned = self.relations.pool.pin(PageId { rel: heap.rel(), block: root.block })?;
-        let page = pinned.read();
+        let page = self.relations.pool.read(PageId { rel: heap.rel(), block: root.block })?;
         if header::page_type(&page) != Some(PageType::Heap) {
             return Ok(Live::No);
         }

@@ -1,7 +1,7 @@
 //! Pages that will be pinned soon: their memory is asked for in two steps, with other work in between.
 //!
 //! Of a page one knows where its bucket in the page table lies; of the bucket, the frame; of the frame, everything else. So
-//! whoever is going to pin several pages calls [`Pool::expect`] for all of them, then [`Pool::approach`] for all of them, and then pins
+//! whoever is going to read several pages calls [`Pool::expect`] for all of them, then [`Pool::approach`] for all of them, and then latches
 //! them one by one: what would be three waits for memory a page has become one or two for all.
 //!
 //! Of a page whose frame is at hand, [`Pool::guess`] reads numbers and asks for what they lead to.
@@ -12,7 +12,7 @@
 use super::Pool;
 use base::PageId;
 use kernel::region::frames::Frames;
-use kernel::region::prefetch::{prefetch, prefetch_to_write};
+use kernel::region::prefetch::prefetch;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Pool {
@@ -22,11 +22,11 @@ impl Pool {
         prefetch(&self.buckets[self.bucket(page)]);
     }
 
-    /// Second step: asks for what pinning and latching the page reads, and for the lines that hold `offsets` of it.
+    /// Second step: asks for what latching the page reads, and for the lines that hold `offsets` of it.
     #[inline]
     pub(crate) fn approach<const N: usize>(&self, page: PageId, offsets: [usize; N]) {
         if let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) {
-            prefetch_to_write(&self.descriptors[frame as usize]);
+            prefetch(&self.descriptors[frame as usize]);
             self.frames.prefetch(frame as usize, offsets);
         }
     }

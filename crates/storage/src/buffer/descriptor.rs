@@ -111,6 +111,20 @@ impl Descriptor {
         }
     }
 
+    /// Whether the frame has the page's bytes, and one more use of them if so. Asked by who has latched it, and has no pin.
+    #[inline]
+    pub(super) fn is_there(&self, page: PageId) -> bool {
+        let seen = self.load();
+        if seen & (TAGGED | VALID) != TAGGED | VALID || self.page() != page {
+            return false;
+        }
+        if seen & USAGE < USAGE_MAX << USAGE_SHIFT {
+            // A lost race is another's use, or the clock's look.
+            let _ = self.state.compare_exchange(seen, seen + USAGE_ONE, Relaxed, Relaxed);
+        }
+        true
+    }
+
     #[inline]
     pub(super) fn unpin(&self) {
         let before = self.state.fetch_sub(PIN, Release);

@@ -134,10 +134,7 @@ impl Pool {
             }
             return Ok(descriptor.is_valid());
         }
-        match self.frames.try_write(frame as usize) {
-            Some(mut bytes) => bytes.fill(0),
-            None => unreachable!("a frame is latched whose page is not valid"),
-        }
+        self.frames.write(frame as usize, Event::BufferContent).fill(0);
         self.end_fill(frame, true);
         Ok(true)
     }

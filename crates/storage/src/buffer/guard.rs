@@ -1,10 +1,14 @@
-//! A pinned page, and the latch on it.
+//! A page latched to be read, a pinned page, and the latch on it.
 //!
 //! ```text
+//! let page = pool.read(page)?;             // may wait for a read; shared latch; derefs to the page's bytes
+//!
 //! let pinned = pool.pin(page)?;            // may wait for a read
-//! let page = pinned.read();                // shared latch; derefs to the page's bytes
+//! let page = pinned.read();                // shared latch
 //! let mut page = pinned.write();           // exclusive latch; changed through buffer::log
 //! ```
+//!
+//! Whoever reads a page once needs no pin (rule 1 of [`super`]); who changes it, or comes back to it, does.
 
 use super::descriptor::Descriptor;
 use super::pins::Pin;
@@ -43,16 +47,16 @@ impl Pinned {
 
     /// Latches it to be read.
     #[inline]
-    pub fn read(&self) -> PageRef<'_> {
+    pub fn read(&self) -> PageRef {
         let frame = self.frames().read(self.pin.frame() as usize, Event::BufferContent);
-        PageRef { frame, pinned: self }
+        PageRef { frame, page: self.page }
     }
 
     /// Latches it to be read if that needs no wait.
     #[inline]
-    pub fn try_read(&self) -> Option<PageRef<'_>> {
+    pub fn try_read(&self) -> Option<PageRef> {
         let frame = self.frames().try_read(self.pin.frame() as usize)?;
-        Some(PageRef { frame, pinned: self })
+        Some(PageRef { frame, page: self.page })
     }
 
     /// Latches it to be changed.
@@ -68,19 +72,19 @@ impl Pinned {
         Some(PageMut { frame, pinned: self })
     }
 
-    /// True when nobody else has it pinned. While it is latched alone nobody else reads it, though others may pin it.
+    /// True when nobody else has it pinned; others may read it under their latches.
     pub fn is_only_pin(&self) -> bool {
         self.descriptor().pins() == 1
     }
 }
 
 /// A page latched to be read; derefs to its bytes.
-pub struct PageRef<'a> {
+pub struct PageRef {
     frame: FrameRead,
-    pinned: &'a Pinned,
+    page: PageId,
 }
 
-impl Deref for PageRef<'_> {
+impl Deref for PageRef {
     type Target = PageBytes;
 
     #[inline]
@@ -89,10 +93,15 @@ impl Deref for PageRef<'_> {
     }
 }
 
-impl PageRef<'_> {
+impl PageRef {
+    #[inline]
+    pub(super) fn new(frame: FrameRead, page: PageId) -> PageRef {
+        PageRef { frame, page }
+    }
+
     /// Which page it is.
     pub fn id(&self) -> PageId {
-        self.pinned.page
+        self.page
     }
 
     /// Sets hints: bits in the number at an even offset, such as a row version's flags. They are not logged, and are lost with

@@ -21,8 +21,10 @@
 //! ```
 //!
 //! Rules
-//! 1. A page is used under a pin: while a frame is pinned its page stays in it. A session has at most [`pins::HELD_MAX`].
-//! 2. A frame's bytes are read under its latch, changed under its latch held alone ([`guard`]).
+//! 1. A page stays in its frame while it is pinned, or latched: a frame is evicted under its latch held alone, for the moment, and only
+//!    if that needs no wait. So who has latched a frame and finds that it has the page may read it without a pin. A session has at most
+//!    [`pins::HELD_MAX`] pins.
+//! 2. A frame's bytes are read under its latch, changed under its latch held alone and a pin ([`guard`]).
 //! 3. A change is marked, made and logged inside one critical section ([`change::log`]). The mark comes first, with a position
 //!    at or before the record's, so that a checkpoint that sees no mark may take the record to be after it.
 //! 4. A dirty page is written only when the log is durable up to its LSN, from a copy that was made under its latch, through the
@@ -32,8 +34,8 @@
 //! 6. Memory for frames is taken in steps as the pool fills; a pool that the system refuses to let grow works with what it has.
 //!
 //! One hit: look in the table without a lock, note the pin, raise the pin count in the state word (which fails if the frame is
-//! being evicted), see that the frame still has the page. One miss: take a frame, enter it in the table under the
-//! partition's spinlock, issue the read, wait.
+//! being evicted), see that the frame still has the page. To read it once, no pin is needed: latch the frame that the table names and see
+//! that it has the page. One miss: take a frame, enter it in the table under the partition's spinlock, issue the read, wait.
 //!
 //! What this does not do: know what is in a page beyond its header; decide which pages are wanted ahead.
 
@@ -198,6 +200,36 @@ impl Pool {
             Some(pinned) => Ok(pinned),
             None => self.pin_slow(page, &mut replace::Use::Once(ring)),
         }
+    }
+
+    /// Latches a page to be read, reading it in if it is in no frame. Waits for both as long as it takes.
+    ///
+    /// Errors: those of [`Pool::pin`].
+    #[inline]
+    pub fn read(&'static self, page: PageId) -> Result<PageRef> {
+        match self.try_read(page) {
+            Some(page) => Ok(page),
+            None => self.read_slow(page),
+        }
+    }
+
+    /// Latches a page to be read if that needs no wait. None also if it happens to be hard to find.
+    #[inline]
+    pub fn try_read(&'static self, page: PageId) -> Option<PageRef> {
+        let frame = self.find(page)?;
+        let latched = self.frames.try_read(frame as usize)?;
+        // It may have got another page since it was found; now it keeps what it has.
+        if !self.descriptors[frame as usize].is_there(page) {
+            return None;
+        }
+        kernel::fault::point("buffer.read");
+        self.notes[kernel::session::current_id().0 as usize].hits.add(1);
+        Some(PageRef::new(latched, page))
+    }
+
+    #[cold]
+    fn read_slow(&'static self, page: PageId) -> Result<PageRef> {
+        Ok(self.pin(page)?.read())
     }
 
     #[inline]

@@ -185,6 +185,11 @@ impl Pool {
     }
 
     fn evict(&'static self, frame: u32) -> Option<Pin> {
+        // Who reads the page without a pin keeps it (rule 1 of `super`).
+        let alone = self.frames.try_hold(frame as usize);
+        if alone.is_none() && !kernel::fault::planted("buffer.evicted_under_reader") {
+            return None;
+        }
         let descriptor = &self.descriptors[frame as usize];
         let pin = self.note_pin(frame, || self.unlink(frame, || descriptor.evict()))?;
         self.shared.evictions.fetch_add(1, Relaxed);

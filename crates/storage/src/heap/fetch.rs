@@ -77,8 +77,7 @@ impl Heap {
         sight: Option<&Sight>,
         look: impl FnOnce(Tid, &[u8]) -> R,
     ) -> Result<Fetched<R>> {
-        let pinned = self.relations.pool.pin(self.page_of(root))?;
-        let page = pinned.read();
+        let page = self.relations.pool.read(self.page_of(root))?;
         let Some(heap) = view(&page)? else { return Ok(Fetched::Dead) };
         let (seen, steps) = self.seen_of(&page, heap, root.slot, reader);
         if let Some((slot, version)) = seen {
@@ -91,7 +90,6 @@ impl Heap {
             }
             drop(page);
             if worth_pruning {
-                drop(pinned);
                 let _ = self.prune_in_passing(root.block);
             }
             return Ok(Fetched::Row(result));
@@ -102,7 +100,6 @@ impl Heap {
         drop(page);
         let mut pruned = false;
         if worth_pruning {
-            drop(pinned);
             pruned = self.prune_in_passing(root.block);
         }
         Ok(if dead && (steps == 0 || pruned) { Fetched::Dead } else { Fetched::Invisible })
@@ -119,8 +116,7 @@ impl Heap {
         slots: impl Iterator<Item = u16>,
         mut look: impl FnMut(Tid, &[u8]),
     ) -> Result<usize> {
-        let pinned = self.relations.pool.pin(self.page_of(Tid::new(block, 0)))?;
-        let page = pinned.read();
+        let page = self.relations.pool.read(self.page_of(Tid::new(block, 0)))?;
         let Some(heap) = view(&page)? else { return Ok(0) };
         let (mut count, mut followed) = (0, false);
         for root in slots {
@@ -131,7 +127,6 @@ impl Heap {
         }
         if followed && self.is_worth_pruning(heap) {
             drop(page);
-            drop(pinned);
             let _ = self.prune_in_passing(block);
         }
         Ok(count)
@@ -141,7 +136,7 @@ impl Heap {
     #[inline]
     fn seen_of<'p>(
         &self,
-        page: &PageRef<'_>,
+        page: &PageRef,
         heap: HeapPage<'p>,
         root: u16,
         reader: &Reader<'_>,
@@ -165,8 +160,7 @@ impl Heap {
         if tid.block >= self.blocks()? {
             return Ok(None);
         }
-        let pinned = self.relations.pool.pin(self.page_of(tid))?;
-        let page = pinned.read();
+        let page = self.relations.pool.read(self.page_of(tid))?;
         let Some(heap) = view(&page)? else { return Ok(None) };
         let Some(version) = heap.version(tid.slot) else { return Ok(None) };
         Ok(self.sees(&page, heap, tid.slot, &version, reader).then(|| look(version.row())))
@@ -177,8 +171,7 @@ impl Heap {
     ///
     /// Errors: those of [`crate::Pool::pin`].
     pub fn version_at<R>(&self, tid: Tid, look: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        let pinned = self.relations.pool.pin(self.page_of(tid))?;
-        let page = pinned.read();
+        let page = self.relations.pool.read(self.page_of(tid))?;
         let Some(heap) = view(&page)? else { return Ok(None) };
         Ok(heap.version(tid.slot).map(|version| look(version.row())))
     }
@@ -187,7 +180,7 @@ impl Heap {
     #[inline]
     pub(super) fn sees(
         &self,
-        page: &PageRef<'_>,
+        page: &PageRef,
         heap: HeapPage<'_>,
         slot: u16,
         version: &Version<'_>,
@@ -218,8 +211,7 @@ impl Heap {
 
     /// True if nobody sees anything behind `root`, now or later. Errors: those of [`crate::Pool::pin`].
     pub(crate) fn is_over(&self, root: Tid) -> Result<bool> {
-        let pinned = self.relations.pool.pin(self.page_of(root))?;
-        let page = pinned.read();
+        let page = self.relations.pool.read(self.page_of(root))?;
         let Some(heap) = view(&page)? else { return Ok(false) };
         Ok(match heap.slot(root.slot) {
             Slot::Dead => true,

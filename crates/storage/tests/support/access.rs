@@ -22,6 +22,7 @@
 //! | `check` | scan and indexes agree; the trees are whole | `checked N` |
 //! | `vacuum` | | `vacuumed REMOVED RECLAIMED ENTRIES LIVE PAGES CUT` |
 //! | `pages` | | `pages HEAP INDEX INDEX` |
+//! | `read BLOCK [BLOCK]` | reads pages of the heap without pins, slowly | `ok`, an error `XX000` if one was not the page |
 //! | `build` | makes both indexes anew | `built ENTRIES LEVELS` |
 //! | `tpcb COUNT SEED KEYS FIRST KEEP` | transactions FIRST to FIRST + COUNT, each of three updates and an insert; of the rows inserted so many are kept | `done N` |
 //! | `xids COUNT ABORTED` | so many transactions that do nothing, every ABORTEDth of them aborted | `ok` |
@@ -33,7 +34,7 @@
 //! An error is answered by `error SQLSTATE message`, and aborts the open transaction.
 
 use super::table::{Row, Statement, Table, key_of};
-use base::{Error, RelId, Result, sqlstate};
+use base::{Error, PageId, RelId, Result, sqlstate};
 use kernel::region::arena::ArenaVec;
 use kernel::session::{End, Next, Service, Session, interrupt_error};
 use kernel::{clock, session};
@@ -42,6 +43,7 @@ use std::ops::{Bound, Range};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 use storage::btree::{Direction, Sorter};
 use storage::heap::{Isolation, RowWait};
+use storage::page::header;
 use storage::relation::Relations;
 use storage::txn::lock::{LockScope, LockWait};
 use storage::txn::{LockKey, LockMode, Snapshot, Strength};
@@ -274,6 +276,22 @@ impl AccessService {
         Ok(result)
     }
 
+    /// Looks at a page as long as others may do something about it.
+    fn read_slowly(&self, id: PageId) -> Result<()> {
+        const LOOKS: u32 = 8;
+        let page = self.storage.pool.read(id)?;
+        for _ in 0..LOOKS {
+            kernel::fault::point("test.read");
+            let found = header::page_id(&page);
+            // A session that died has left pages that nobody has written.
+            if found != id && !header::is_new(&page) {
+                let error = format!("page {found} where {id} was read");
+                return Err(Error::statement(sqlstate::INTERNAL_ERROR, error));
+            }
+        }
+        Ok(())
+    }
+
     fn run(&self, state: &mut State, line: &str) -> Result<String> {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<i64>().ok()).ok_or_else(|| bad(line));
@@ -444,6 +462,12 @@ impl AccessService {
             "round" => {
                 let catalog = OneTable(one_table(&state.rels));
                 format!("round {}", self.relations.vacuum_round(&catalog, &Settings::default())?)
+            }
+            "read" => {
+                for at in 1..words.len() {
+                    self.read_slowly(PageId { rel: state.rels[0], block: number(at)? as u32 })?;
+                }
+                "ok".to_string()
             }
             "pages" => {
                 let [heap, key, value] = state.rels.map(|rel| self.relations.blocks(rel));
