@@ -48,13 +48,24 @@ impl Btree {
         // Each step asks for what the next one reads.
         const HEADER: [usize; 2] = [0, LINE_BYTES];
         let pool = self.relations.pool;
+        let approach = |at: usize| {
+            if let Some(&leaf) = leaves.get(at) {
+                pool.approach(self.page_id(leaf), HEADER);
+            }
+        };
+        let guess = |at: usize| {
+            if let Some(&leaf) = leaves.get(at) {
+                pool.guess(self.page_id(leaf), HEADER, |peek| Some(first_reads(keys[at], |offset| peek.word(offset))));
+            }
+        };
         leaves.iter().for_each(|&leaf| pool.expect(self.page_id(leaf)));
-        leaves.iter().for_each(|&leaf| pool.approach(self.page_id(leaf), HEADER));
-        for (key, &leaf) in keys.iter().zip(&*leaves) {
-            pool.guess(self.page_id(leaf), HEADER, |peek| Some(first_reads(key, |offset| peek.word(offset))));
-        }
-        for (keys, leaves) in keys.chunks(TOGETHER).zip(leaves.chunks(TOGETHER)) {
-            self.look_into(keys, leaves, found)?;
+        (0..2 * TOGETHER).for_each(approach);
+        (0..TOGETHER).for_each(guess);
+        for first in (0..count).step_by(TOGETHER) {
+            (first + 2 * TOGETHER..first + 3 * TOGETHER).for_each(approach);
+            (first + TOGETHER..first + 2 * TOGETHER).for_each(guess);
+            let some = first..count.min(first + TOGETHER);
+            self.look_into(&keys[some.clone()], &leaves[some], found)?;
         }
         Ok(())
     }
