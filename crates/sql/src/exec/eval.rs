@@ -120,6 +120,32 @@ impl Exec<'_> {
         Some((holds, end))
     }
 
+    /// The value that the step at a place pushes, if it only reads it, and where the next one is.
+    #[inline]
+    fn operand(&self, at: u32) -> Option<(Value, u32)> {
+        let bytes = self.plan.bytes;
+        match Step::from_byte(bytes.byte(at))? {
+            Step::Register => Some((self.registers[usize::from(bytes.half(at + 1))], at + 3)),
+            Step::Parameter => Some((self.parameters[usize::from(bytes.half(at + 1))], at + 3)),
+            Step::Int => Some((Value::Int(bytes.double(at + 1) as i64), at + 9)),
+            _ => None,
+        }
+    }
+
+    /// Gives the values that a program pushes to `each`, as long as it only reads them: true if that was all that it does.
+    #[inline]
+    pub(super) fn read_operands(&self, program: u32, mut each: impl FnMut(Value) -> Result<()>) -> Result<bool> {
+        if program == 0 {
+            return Ok(true);
+        }
+        let mut at = program + 4;
+        while let Some((value, next)) = self.operand(at) {
+            each(value)?;
+            at = next;
+        }
+        Ok(Step::from_byte(self.plan.bytes.byte(at)) == Some(Step::End))
+    }
+
     fn run(&mut self, program: At, buffer: Option<u32>) -> Result<()> {
         let bytes = self.plan.bytes;
         let code = program.0 + 4;

@@ -17,7 +17,6 @@ use super::lookup::{matches_from, matches_on};
 use super::{Btree, Matches, ROOT_BLOCK, tree_page};
 use crate::buffer::PageRef;
 use crate::page::btree::BtreePage;
-use crate::page::btree::search::first_reads;
 use crate::page::{Tid, header};
 use base::Result;
 use kernel::region::prefetch::{LINE_BYTES, prefetch};
@@ -53,17 +52,17 @@ impl Btree {
                 pool.approach(self.page_id(leaf), HEADER);
             }
         };
-        let guess = |at: usize| {
+        let settle = |at: usize| {
             if let Some(&leaf) = leaves.get(at) {
-                pool.guess(self.page_id(leaf), HEADER, |peek| Some(first_reads(keys[at], |offset| peek.word(offset))));
+                pool.settle(self.page_id(leaf), HEADER);
             }
         };
         leaves.iter().for_each(|&leaf| pool.expect(self.page_id(leaf)));
         (0..2 * TOGETHER).for_each(approach);
-        (0..TOGETHER).for_each(guess);
+        (0..TOGETHER).for_each(settle);
         for first in (0..count).step_by(TOGETHER) {
             (first + 2 * TOGETHER..first + 3 * TOGETHER).for_each(approach);
-            (first + TOGETHER..first + 2 * TOGETHER).for_each(guess);
+            (first + TOGETHER..first + 2 * TOGETHER).for_each(settle);
             let some = first..count.min(first + TOGETHER);
             self.look_into(&keys[some.clone()], &leaves[some], found)?;
         }
@@ -121,10 +120,18 @@ impl Btree {
                         .map(|view| (page, view));
                 }
             }
-            let mut befores = [0; TOGETHER];
-            for ((key, look), before) in keys.iter().zip(&views).zip(&mut befores) {
+            let mut runs = [const { 0..0 }; TOGETHER];
+            for ((key, look), run) in keys.iter().zip(&views).zip(&mut runs) {
                 if let Some((page, view)) = look {
-                    let (found, read) = view.begin_search(key);
+                    let (found, reads) = view.begin_search(key);
+                    *run = found;
+                    reads.iter().for_each(|&read| prefetch(&page[read]));
+                }
+            }
+            let mut befores = [0; TOGETHER];
+            for (((key, look), run), before) in keys.iter().zip(&views).zip(runs).zip(&mut befores) {
+                if let Some((page, view)) = look {
+                    let (found, read) = view.narrow_search(key, run);
                     *before = found;
                     prefetch(&page[read]);
                 }

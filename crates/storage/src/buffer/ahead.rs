@@ -31,6 +31,17 @@ impl Pool {
         }
     }
 
+    /// Between: of a page that is not the first of its bucket, asks for what the second step asked for.
+    #[inline]
+    pub(crate) fn settle<const N: usize>(&self, page: PageId, offsets: [usize; N]) {
+        if let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1)
+            && self.descriptors[frame as usize].page() != page
+            && let Some(frame) = self.find(page)
+        {
+            self.frames.prefetch(frame as usize, offsets);
+        }
+    }
+
     /// Third step: lets `lead` read numbers of the page without a pin or a latch, and asks for the lines of what they lead to in the
     /// page. They may be any: another page's, or half changed. Of a page that is not the first of its bucket, what the second step asks
     /// for is asked for now.

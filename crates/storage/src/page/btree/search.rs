@@ -210,53 +210,39 @@ impl<'a> BtreePage<'a> {
     /// the head of slot `(i + 1) * stride`.
     #[inline(always)]
     fn run_of(self, slots: usize, head: u16) -> Range<usize> {
+        let stride = sample_stride(slots);
+        if stride == 0 {
+            return 0..slots;
+        }
         let (samples, _) = self.page[SAMPLES..SAMPLES + 2 * SAMPLE_COUNT].as_chunks::<2>();
-        run_behind(slots, || samples.iter().map(|sample| usize::from(u16::from_le_bytes(*sample) < head)).sum())
+        let below: usize = samples.iter().map(|sample| usize::from(u16::from_le_bytes(*sample) < head)).sum();
+        let from = if below == 0 { 0 } else { below * stride + 1 };
+        from..if below == SAMPLE_COUNT { slots } else { (below + 1) * stride }
     }
 
-    /// Begins to search a leaf for a key: the first position whose head is not below the key's, and where its entry is read.
+    /// Begins to search a leaf for a key: the run of slots that its slot is in, or behind, and where that is read.
     #[inline]
-    pub fn begin_search(self, key: &[u8]) -> (usize, usize) {
+    pub(crate) fn begin_search(self, key: &[u8]) -> (Range<usize>, [usize; 2]) {
         debug_assert!(self.is_leaf());
-        let (slots, head) = (self.real_slots(), self.head_in(key));
-        let before = first_at_or_after(slots, self.run_of(slots.len(), head), head);
+        let run = self.run_of(self.count(), self.head_in(key));
+        let reads = [slot_at(run.start), slot_at(run.end)];
+        (run, reads)
+    }
+
+    /// Goes on: the first position of the run whose head is not below the key's, and where its entry is read.
+    #[inline]
+    pub(crate) fn narrow_search(self, key: &[u8], run: Range<usize>) -> (usize, usize) {
+        let slots = self.real_slots();
+        let before = first_at_or_after(slots, run, self.head_in(key));
         (before, if before < slots.len() { self.offset(before) } else { 0 })
     }
 
     /// Ends the search from that position on: the [`lower_bound`](Self::lower_bound) of the key's first entry.
     #[inline]
-    pub fn end_search(self, key: &[u8], before: usize) -> usize {
+    pub(crate) fn end_search(self, key: &[u8], before: usize) -> usize {
         let slots = self.real_slots();
         if slots.is_empty() { 0 } else { self.rank_from::<false>(slots, before, key, Tid::MIN) }
     }
-}
-
-/// Where a search for a key on a leaf reads first, besides the page's header: both ends of a run of slots. `word` tells the four bytes in
-/// which an offset of the page lies; they may be any.
-#[inline]
-pub(crate) fn first_reads(key: &[u8], word: impl Fn(usize) -> u32) -> [usize; 2] {
-    const _: () = assert!(ENTRY_COUNT.is_multiple_of(4) && SKIP == HIGH_KEY + 2 && SAMPLES.is_multiple_of(4));
-    let (count, skip) = (word(ENTRY_COUNT) as u16 as usize, word(HIGH_KEY) >> 16);
-    let head = u32::from(key.get(skip as usize..).map_or(0, head_of));
-    let run = run_behind(count, || {
-        let pair = |index| word(SAMPLES + 4 * index);
-        (0..SAMPLE_COUNT / 2)
-            .map(|index| usize::from(pair(index) & 0xFFFF < head) + usize::from(pair(index) >> 16 < head))
-            .sum()
-    });
-    [slot_at(run.start), slot_at(run.end)]
-}
-
-/// The run of slots behind the samples that are below a head, of which `below` tells how many there are.
-#[inline(always)]
-fn run_behind(slots: usize, below: impl FnOnce() -> usize) -> Range<usize> {
-    let stride = sample_stride(slots);
-    if stride == 0 {
-        return 0..slots;
-    }
-    let below = below();
-    let from = if below == 0 { 0 } else { below * stride + 1 };
-    from..if below == SAMPLE_COUNT { slots } else { (below + 1) * stride }
 }
 
 /// What is searched for among the entries of a page.

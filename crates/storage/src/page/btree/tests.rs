@@ -366,7 +366,8 @@ proptest! {
                     let point = (probe, Tid::new(1, *slot));
                     if level == 0 {
                         prop_assert_eq!(view.lower_bound(&point.0, point.1), model.range(..point.clone()).count());
-                        let (before, _) = view.begin_search(&point.0);
+                        let (run, _) = view.begin_search(&point.0);
+                        let (before, _) = view.narrow_search(&point.0, run);
                         let first = (point.0.clone(), Tid::MIN);
                         prop_assert_eq!(view.end_search(&point.0, before), model.range(..first).count());
                     } else {
