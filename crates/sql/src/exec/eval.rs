@@ -122,12 +122,16 @@ impl Exec<'_> {
 
     /// The value that the step at a place pushes, if it only reads it, and where the next one is.
     #[inline]
-    fn operand(&self, at: u32) -> Option<(Value, u32)> {
+    fn operand(&self, code: u32, at: u32) -> Option<(Value, u32)> {
         let bytes = self.plan.bytes;
         match Step::from_byte(bytes.byte(at))? {
             Step::Register => Some((self.registers[usize::from(bytes.half(at + 1))], at + 3)),
             Step::Parameter => Some((self.parameters[usize::from(bytes.half(at + 1))], at + 3)),
             Step::Int => Some((Value::Int(bytes.double(at + 1) as i64), at + 9)),
+            Step::Kept => match self.registers[usize::from(bytes.half(at + 1))] {
+                Value::Null => None,
+                value => Some((value, code + bytes.word(at + 3))),
+            },
             _ => None,
         }
     }
@@ -138,8 +142,9 @@ impl Exec<'_> {
         if program == 0 {
             return Ok(true);
         }
-        let mut at = program + 4;
-        while let Some((value, next)) = self.operand(at) {
+        let code = program + 4;
+        let mut at = code;
+        while let Some((value, next)) = self.operand(code, at) {
             each(value)?;
             at = next;
         }

@@ -12,7 +12,7 @@
 //! Different from a sorted batch (as in MariaDB's batched key access): the order of the keys stays, because whoever asks has rows to
 //! give in it.
 
-use super::descend::{STEPS_MAX, child_of, in_a_circle, is_right_of, right_of};
+use super::descend::{STEPS_MAX, child_at, in_a_circle, is_right_of, right_of};
 use super::lookup::{matches_from, matches_on};
 use super::{Btree, Matches, ROOT_BLOCK, tree_page};
 use crate::buffer::PageRef;
@@ -79,15 +79,17 @@ impl Btree {
             let block = blocks[above.trailing_zeros() as usize];
             let page = self.read(block)?;
             let view = tree_page(&page)?;
+            let mut searches = (!view.is_leaf()).then(|| view.searches());
             for (at, key) in keys.iter().enumerate() {
                 if blocks[at] != block || above & 1 << at == 0 {
                     continue;
                 }
-                if view.is_leaf() {
+                let Some(searches) = &mut searches else {
                     above &= !(1 << at);
                     continue;
-                }
-                match child_of(view, (key, Tid::MIN)) {
+                };
+                let child = || child_at(view, searches.child_position(key, Tid::MIN), (key, Tid::MIN));
+                match (!view.is_ignored()).then(child).flatten() {
                     Some(child) => {
                         blocks[at] = child;
                         if view.level() == 1 {

@@ -61,7 +61,12 @@ pub(super) fn child_of(page: BtreePage<'_>, point: Point<'_>) -> Option<u32> {
     if page.is_ignored() {
         return None;
     }
-    let position = page.child_position(point.0, point.1);
+    child_at(page, page.child_position(point.0, point.1), point)
+}
+
+/// The same where the child's position is known.
+#[inline]
+pub(super) fn child_at(page: BtreePage<'_>, position: usize, point: Point<'_>) -> Option<u32> {
     (position + 1 < page.count() || page.covers(point.0, point.1)).then(|| page.child(position))
 }
 

@@ -85,22 +85,29 @@ impl<'a> BtreePage<'a> {
                         [one, two, ..] if slot_head(two) != head => {
                             usize::from(self.is_before::<OR_EQUAL>(one, &sought))
                         }
-                        more => self.rank_among::<OR_EQUAL>(more, head, &sought),
+                        more => self.rank_among::<OR_EQUAL>(more, &self.alike(more, head, &sought), &sought),
                     };
             }
         }
         if key < self.key(self.first_real()) { 0 } else { slots.len() }
     }
 
+    /// The entries at the beginning of `slots` that have a head, which one has at least.
+    #[inline]
+    fn alike(self, slots: &[[u8; SLOT_BYTES]], head: u16, sought: &Sought<'_>) -> Alike {
+        let count = slots.partition_point(|slot| slot_head(slot) == head);
+        let number = |position: usize| self.number_in(&slots[position], sought);
+        Alike { count, least: number(0), most: number(count - 1) }
+    }
+
     /// Counts the entries before what is sought among those at the beginning of `slots` that have its head.
-    fn rank_among<const OR_EQUAL: bool>(self, slots: &[[u8; SLOT_BYTES]], head: u16, sought: &Sought<'_>) -> usize {
+    fn rank_among<const OR_EQUAL: bool>(self, slots: &[[u8; SLOT_BYTES]], alike: &Alike, sought: &Sought<'_>) -> usize {
         /// Fewer are not worth a guess.
         const FEW: usize = 8;
-        let (mut low, mut high) = (0, slots.partition_point(|slot| slot_head(slot) == head));
+        let (mut low, mut high) = (0, alike.count);
         let is_before = |position: usize| self.is_before::<OR_EQUAL>(&slots[position], sought);
         if high > FEW {
-            let (least, most) = (self.number_in(&slots[0], sought), self.number_in(&slots[high - 1], sought));
-            let guess = between(least, most, sought.number, high - 1);
+            let guess = between(alike.least, alike.most, sought.number, high - 1);
             // From there in steps that grow, until it is between two.
             let mut step = 1;
             if is_before(guess) {
@@ -243,6 +250,57 @@ impl<'a> BtreePage<'a> {
         let slots = self.real_slots();
         if slots.is_empty() { 0 } else { self.rank_from::<false>(slots, before, key, Tid::MIN) }
     }
+}
+
+/// Searches for several keys on one internal page: what one of them has found out of the page serves the next.
+pub struct Searches<'a> {
+    page: BtreePage<'a>,
+    /// Entries whose heads are alike: the head, where they begin, how each of their keys begins, and the rest.
+    known: Option<(u16, usize, &'a [u8], Alike)>,
+}
+
+impl<'a> BtreePage<'a> {
+    /// Begins to search for several keys. For internal pages.
+    #[inline]
+    pub fn searches(self) -> Searches<'a> {
+        debug_assert!(!self.is_leaf());
+        Searches { page: self, known: None }
+    }
+}
+
+impl Searches<'_> {
+    /// The same as [`BtreePage::child_position`].
+    #[inline]
+    pub fn child_position(&mut self, key: &[u8], tid: Tid) -> usize {
+        let (page, skip) = (self.page, self.page.skip());
+        let Some((shared, rest)) = key.split_at_checked(skip) else { return page.child_position(key, tid) };
+        let head = head_of(rest);
+        let slots = page.real_slots();
+        let sought = Sought { key, tid, number: number_of(rest), skip, front: page.entry_bytes() + skip };
+        if let Some((known, first, begin, alike)) = &self.known
+            && *known == head
+            && *begin == shared
+        {
+            return first + page.rank_among::<true>(&slots[*first..], alike, &sought);
+        }
+        let first = first_at_or_after(slots, page.run_of(slots.len(), head), head);
+        if let [one, two, ..] = &slots[first..]
+            && slot_head(one) == head
+            && slot_head(two) == head
+        {
+            let begin = &page.pair_in(one).0[..skip];
+            self.known = Some((head, first, begin, page.alike(&slots[first..], head, &sought)));
+        }
+        if slots.is_empty() { 0 } else { page.rank_from::<true>(slots, first, key, tid) }
+    }
+}
+
+/// The entries of a page with one head: how many, and the [numbers](number_of) of the first and the last.
+#[derive(Clone, Copy)]
+struct Alike {
+    count: usize,
+    least: u64,
+    most: u64,
 }
 
 /// What is searched for among the entries of a page.

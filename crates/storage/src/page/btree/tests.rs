@@ -360,6 +360,7 @@ proptest! {
             }
             let view = change.view();
             view.check().unwrap();
+            let mut searches = (level > 0).then(|| view.searches());
             for (index, off, slot) in &probes {
                 let number = numbers[index.index(numbers.len())].saturating_add_signed(*off);
                 for probe in [key(number), key(number)[..4].to_vec()] {
@@ -371,7 +372,10 @@ proptest! {
                         let first = (point.0.clone(), Tid::MIN);
                         prop_assert_eq!(view.end_search(&point.0, before), model.range(..first).count());
                     } else {
-                        prop_assert_eq!(view.child_position(&point.0, point.1), model.range(..=point.clone()).count());
+                        let position = model.range(..=point.clone()).count();
+                        prop_assert_eq!(view.child_position(&point.0, point.1), position);
+                        let found = searches.as_mut().map(|searches| searches.child_position(&point.0, point.1));
+                        prop_assert_eq!(found, Some(position));
                     }
                 }
             }
