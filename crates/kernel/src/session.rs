@@ -701,6 +701,7 @@ pub fn find(number: u32) -> Option<&'static SessionShared> {
 const NOTE_TRYING: u64 = 2;
 const NOTE_WAITING: u64 = 4;
 const NOTE_STATE: u64 = 6;
+const _: () = assert!(align_of::<Latch>() as u64 > NOTE_STATE);
 
 /// Where a session notes that it holds a latch, or is about to.
 pub(crate) struct LatchNote(&'static AtomicU64);

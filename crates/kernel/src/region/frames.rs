@@ -1,4 +1,5 @@
-//! Page frames: memory of 8 KiB each that a latch guards, or a disk request, never both.
+//! Page frames: memory of 8 KiB each that a latch guards, or a disk request, never both. Beside each lies what its user keeps of it, in one
+//! line of the processor's cache with the latch.
 //!
 //! A frame's bytes are reached only through a guard: [`FrameRead`] under its latch held shared, [`FrameWrite`] under its
 //! latch held alone. A frame that is being filled from a file has neither; the request owns it from [`Frames::fill`] until the
@@ -20,14 +21,13 @@
 //!    ([`Frames::peek`]): see there.
 
 use super::Shared;
-use super::prefetch::{prefetch_at, prefetch_to_write};
+use super::prefetch::{LINE_BYTES, prefetch_at, prefetch_to_write};
 use super::reserve::Reserve;
 use crate::io::{self, Action, Buffer, FileName};
-use crate::sync::{Latch, LatchGuard, Mode};
+use crate::sync::{Latch, LatchGuard, Mode, WaitList};
 use crate::wait::Event;
 use base::Result;
 use std::cell::UnsafeCell;
-use std::mem::offset_of;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::*};
@@ -50,35 +50,50 @@ const FILLING: u32 = 1;
 /// The request's completion has the bytes.
 const LOOKING: u32 = 2;
 
-/// What goes with a frame. Who latches it reads both the latch's first word and `fill`: they lie in one line of the processor's cache,
-/// wherever this begins.
-#[repr(C)]
-struct Side {
-    fill: AtomicU32,
+/// What goes with a frame: one line of the processor's cache, whoever finds, latches or fills it.
+#[repr(C, align(64))]
+struct Side<T> {
+    beside: T,
     latch: Latch,
+    fill: AtomicU32,
+    /// Sessions that wait for the end of a fill.
+    waiters: WaitList,
 }
 
-const _: () = {
-    const LINE: usize = super::prefetch::LINE_BYTES;
-    // It begins at multiples of the last.
-    assert!(LINE.is_multiple_of(16) && size_of::<Side>().is_multiple_of(16) && offset_of!(Side, latch) < 16);
-};
+// SAFETY: a latch, a list, an atomic number, and what is fit for the region by its own promise.
+unsafe impl<T: Shared> Shared for Side<T> {}
 
-// SAFETY: a latch and an atomic number.
-unsafe impl Shared for Side {}
-
-/// A set of frames; see the head of this file.
-#[derive(Clone, Copy)]
-pub struct Frames {
+/// A set of frames with a `T` beside each; see the head of this file.
+pub struct Frames<T: Shared> {
     cells: Reserve<Cell>,
-    sides: Reserve<Side>,
+    sides: Reserve<Side<T>>,
 }
 
-impl Frames {
+impl<T: Shared> Clone for Frames<T> {
+    fn clone(&self) -> Frames<T> {
+        *self
+    }
+}
+
+impl<T: Shared> Copy for Frames<T> {}
+
+impl<T: Shared> Frames<T> {
     /// Takes address space for `count` frames. Only before the first engine runs.
-    pub fn make(name: &'static str, count: usize) -> Frames {
-        let sides = Reserve::make_huge(String::leak(format!("{name} latches")), count);
+    pub fn make(name: &'static str, count: usize) -> Frames<T> {
+        const { assert!(size_of::<Side<T>>() == LINE_BYTES, "what goes with a frame fills a line") };
+        let sides = Reserve::make_huge(String::leak(format!("{name} descriptors")), count);
         Frames { cells: Reserve::make_huge(name, count), sides }
+    }
+
+    /// What lies beside a frame. All zero at first.
+    #[inline]
+    pub fn beside(&self, index: usize) -> &'static T {
+        &self.sides.get(index).beside
+    }
+
+    /// Those who wait for the end of a frame's fill.
+    pub fn waiters(&self, index: usize) -> &'static WaitList {
+        &self.sides.get(index).waiters
     }
 
     /// How many frames there are.
@@ -110,7 +125,7 @@ impl Frames {
         latch
     }
 
-    /// Asks the processor for a frame's latch and for the lines of its bytes in which each of `offsets` lies: somebody will
+    /// Asks the processor for what goes with a frame and for the lines of its bytes in which each of `offsets` lies: somebody will
     /// latch and read it soon. A hint: nothing is read, whoever holds the frame.
     #[inline]
     pub fn prefetch<const N: usize>(&self, index: usize, offsets: [usize; N]) {
@@ -164,11 +179,6 @@ impl Frames {
     /// Holds a frame's latch alone, if that needs no wait, without a claim on its bytes, which may be being filled.
     pub fn try_hold(&self, index: usize) -> Option<LatchGuard> {
         self.sides.get(index).latch.try_lock(Mode::Exclusive)
-    }
-
-    /// How often sessions had to wait for a frame's latch.
-    pub fn waits(&self, index: usize) -> u32 {
-        self.sides.get(index).latch.waits()
     }
 
     /// Begins to read a page of a file into a frame. `action` runs when that is over, in whichever engine sees it; it calls

@@ -36,11 +36,10 @@ pub enum Mode {
     Exclusive = 1,
 }
 
-/// See the head of this file. All zero is free.
-#[repr(C)]
+/// See the head of this file. All zero is free. The low bits of its address are free for notes.
+#[repr(C, align(8))]
 pub struct Latch {
     word: AtomicU32,
-    waits: AtomicU32,
     list: WaitList,
 }
 
@@ -50,7 +49,7 @@ unsafe impl Shared for Latch {}
 impl Latch {
     /// A new latch, for values outside the region.
     pub const fn new() -> Latch {
-        Latch { word: AtomicU32::new(0), waits: AtomicU32::new(0), list: WaitList::new() }
+        Latch { word: AtomicU32::new(0), list: WaitList::new() }
     }
 
     #[inline]
@@ -103,7 +102,6 @@ impl Latch {
             }
             std::hint::spin_loop();
         }
-        self.waits.fetch_add(1, Relaxed);
         loop {
             self.list.enter(mode as u32);
             crate::fault::point("latch.queued");
@@ -186,11 +184,6 @@ impl Latch {
     /// Takes a dead session out of the list of waiters.
     pub(crate) fn forget_dead(&self, dead: &session::SessionShared) {
         self.list.remove(dead);
-    }
-
-    /// How often a session had to wait for it.
-    pub fn waits(&self) -> u32 {
-        self.waits.load(Relaxed)
     }
 
     /// True when somebody holds it alone.

@@ -10,7 +10,8 @@
 //!
 //! Rules
 //! 1. Never held over a wait, a system call, or anything that may fault a page in; [`crate::wait::wait`] asserts it.
-//! 2. The counters beside the word are written by the holder, so they are exact and cost no shared write of their own.
+//! 2. The counters beside the word are written by the holder, so they are exact and cost no shared write of their own. A lock of which
+//!    there are as many as pages has none ([`Uncounted`]).
 
 use super::super::engine;
 use crate::region::{Root, Shared};
@@ -77,18 +78,69 @@ names! {
 
 /// A spinlock and what it guards. Lies in the region; all zero is unlocked.
 #[repr(C)]
-pub struct Spin<T> {
+pub struct Spin<T, C = Counted> {
     word: AtomicU32,
-    waits: AtomicU32,
-    grabs: AtomicU64,
-    spins: AtomicU64,
+    counters: C,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock gives one engine at a time access to the value.
-unsafe impl<T: Send> Sync for Spin<T> {}
-// SAFETY: zero is unlocked, and the value is fit for the region by its own promise.
-unsafe impl<T: Shared + Send> Shared for Spin<T> {}
+// SAFETY: the lock gives one engine at a time access to the value; the counters are atomics, or none.
+unsafe impl<T: Send, C: Counters> Sync for Spin<T, C> {}
+// SAFETY: zero is unlocked, and the value is fit for the region by its own promise, as the counters are.
+unsafe impl<T: Shared + Send, C: Counters + Shared> Shared for Spin<T, C> {}
+
+/// What a spinlock counts.
+pub trait Counters {
+    /// None yet.
+    const ZERO: Self;
+
+    /// By the holder: it was taken.
+    fn grabbed(&self);
+
+    /// By the holder: it was found taken, and looked at so often.
+    fn waited(&self, spins: u64);
+}
+
+/// The counters of a lock that [`Spin::publish`] can show.
+#[repr(C)]
+pub struct Counted {
+    grabs: AtomicU64,
+    spins: AtomicU64,
+    waits: AtomicU64,
+}
+
+// SAFETY: atomics only.
+unsafe impl Shared for Counted {}
+
+impl Counters for Counted {
+    const ZERO: Counted = Counted { grabs: AtomicU64::new(0), spins: AtomicU64::new(0), waits: AtomicU64::new(0) };
+
+    #[inline]
+    fn grabbed(&self) {
+        self.grabs.store(self.grabs.load(Relaxed) + 1, Relaxed);
+    }
+
+    fn waited(&self, spins: u64) {
+        self.waits.store(self.waits.load(Relaxed) + 1, Relaxed);
+        self.spins.store(self.spins.load(Relaxed) + spins, Relaxed);
+    }
+}
+
+/// No counters: the lock takes four bytes.
+#[repr(C)]
+pub struct Uncounted;
+
+// SAFETY: it has no bytes.
+unsafe impl Shared for Uncounted {}
+
+impl Counters for Uncounted {
+    const ZERO: Uncounted = Uncounted;
+
+    #[inline]
+    fn grabbed(&self) {}
+
+    fn waited(&self, _: u64) {}
+}
 
 /// A lock's counters, as `gearbox.spinlocks` shows them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -101,27 +153,21 @@ pub struct SpinStats {
     pub spins: u64,
 }
 
-impl<T> Spin<T> {
+impl<T, C: Counters> Spin<T, C> {
     /// A new lock, for values outside the region.
-    pub const fn new(value: T) -> Spin<T> {
-        Spin {
-            word: AtomicU32::new(0),
-            waits: AtomicU32::new(0),
-            grabs: AtomicU64::new(0),
-            spins: AtomicU64::new(0),
-            value: UnsafeCell::new(value),
-        }
+    pub const fn new(value: T) -> Spin<T, C> {
+        Spin { word: AtomicU32::new(0), counters: C::ZERO, value: UnsafeCell::new(value) }
     }
 
     /// Takes the lock; spins, then sleeps, while another engine has it.
     #[inline]
-    pub fn lock(&self) -> SpinGuard<'_, T> {
+    pub fn lock(&self) -> SpinGuard<'_, T, C> {
         crate::fault::point("spin");
         let me = engine::note_spinlock(&self.word);
         if self.word.compare_exchange(0, me, Acquire, Relaxed).is_err() {
             self.lock_contended(me);
         }
-        self.grabs.store(self.grabs.load(Relaxed) + 1, Relaxed);
+        self.counters.grabbed();
         // Here only a death can come: nobody else runs while a spinlock is held.
         crate::fault::point("spin.held");
         SpinGuard { lock: self }
@@ -155,17 +201,15 @@ impl<T> Spin<T> {
             }
             spins += 1;
         }
-        self.waits.store(self.waits.load(Relaxed) + 1, Relaxed);
-        self.spins.store(self.spins.load(Relaxed) + spins, Relaxed);
+        self.counters.waited(spins);
     }
+}
 
+impl<T> Spin<T> {
     /// The counters. Takes no lock.
     pub fn stats(&self) -> SpinStats {
-        SpinStats {
-            grabs: self.grabs.load(Relaxed),
-            waits: self.waits.load(Relaxed) as u64,
-            spins: self.spins.load(Relaxed),
-        }
+        let Counted { grabs, spins, waits } = &self.counters;
+        SpinStats { grabs: grabs.load(Relaxed), waits: waits.load(Relaxed), spins: spins.load(Relaxed) }
     }
 
     /// Enters the lock in the list that `gearbox.spinlocks` shows. `instance` tells partitions apart. At start only.
@@ -181,11 +225,11 @@ impl<T> Spin<T> {
 }
 
 /// The right to use what a [`Spin`] guards; the release is its drop.
-pub struct SpinGuard<'a, T> {
-    lock: &'a Spin<T>,
+pub struct SpinGuard<'a, T, C = Counted> {
+    lock: &'a Spin<T, C>,
 }
 
-impl<T> Deref for SpinGuard<'_, T> {
+impl<T, C> Deref for SpinGuard<'_, T, C> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -194,14 +238,14 @@ impl<T> Deref for SpinGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for SpinGuard<'_, T> {
+impl<T, C> DerefMut for SpinGuard<'_, T, C> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the guard holds the lock, and is itself borrowed exclusively.
         unsafe { &mut *self.lock.value.get() }
     }
 }
 
-impl<T> Drop for SpinGuard<'_, T> {
+impl<T, C> Drop for SpinGuard<'_, T, C> {
     #[inline]
     fn drop(&mut self) {
         // Release pairs with the Acquire of the next `lock`.

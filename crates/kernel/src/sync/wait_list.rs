@@ -14,6 +14,7 @@
 //! 2. A post may be spurious, a session may find itself still in the list: [`WaitList::leave`] copes with both.
 
 use super::Spin;
+use super::spin::Uncounted;
 use crate::region::Shared;
 use crate::session::{self, SessionShared};
 use crate::wait;
@@ -34,7 +35,7 @@ unsafe impl Shared for Ends {}
 /// A queue of sessions; see the head of this file. All zero is empty.
 #[repr(C)]
 pub struct WaitList {
-    ends: Spin<Ends>,
+    ends: Spin<Ends, Uncounted>,
 }
 
 // SAFETY: a spinlock over two integers.
@@ -150,11 +151,6 @@ impl WaitList {
     /// True when nobody waits; a hint, since it takes no lock.
     pub fn is_empty(&self) -> bool {
         self.ends.lock().head == 0
-    }
-
-    /// The spinlock's counters.
-    pub fn stats(&self) -> super::SpinStats {
-        self.ends.stats()
     }
 }
 

@@ -10,6 +10,7 @@
 //! hand.
 
 use super::Pool;
+use super::descriptor::Descriptor;
 use base::PageId;
 use kernel::region::frames::Frames;
 use kernel::region::prefetch::prefetch;
@@ -26,7 +27,6 @@ impl Pool {
     #[inline]
     pub(crate) fn approach<const N: usize>(&self, page: PageId, offsets: [usize; N]) {
         if let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) {
-            prefetch(&self.descriptors[frame as usize]);
             self.frames.prefetch(frame as usize, offsets);
         }
     }
@@ -35,7 +35,7 @@ impl Pool {
     #[inline]
     pub(crate) fn settle<const N: usize>(&self, page: PageId, offsets: [usize; N]) {
         if let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1)
-            && self.descriptors[frame as usize].page() != page
+            && self.descriptor(frame).page() != page
             && let Some(frame) = self.find(page)
         {
             self.frames.prefetch(frame as usize, offsets);
@@ -53,7 +53,7 @@ impl Pool {
         lead: impl FnOnce(Peek<'_>) -> Option<[usize; M]>,
     ) {
         let Some(frame) = self.buckets[self.bucket(page)].load(Relaxed).checked_sub(1) else { return };
-        if self.descriptors[frame as usize].page() == page {
+        if self.descriptor(frame).page() == page {
             if let Some(offsets) = lead(Peek { frames: &self.frames, frame: frame as usize }) {
                 self.frames.prefetch(frame as usize, offsets);
             }
@@ -66,7 +66,7 @@ impl Pool {
 /// The bytes of a page that nobody keeps from changing.
 #[derive(Clone, Copy)]
 pub(crate) struct Peek<'p> {
-    frames: &'p Frames,
+    frames: &'p Frames<Descriptor>,
     frame: usize,
 }
 

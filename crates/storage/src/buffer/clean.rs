@@ -55,11 +55,11 @@ impl Pool {
         let ahead = if urgent { used } else { (used / AHEAD).max(1) };
         let mut chosen = Vec::with_capacity(BATCH_PAGES);
         // A pool that is not full yet needs no clean frames.
-        let full = used == self.descriptors.len() || self.shared.refused.load(Relaxed) != 0;
+        let full = used == self.frames.count() || self.shared.refused.load(Relaxed) != 0;
         if full || urgent {
             for step in 0..ahead {
                 let frame = (hand + step) % used;
-                let descriptor = &self.descriptors[frame];
+                let descriptor = self.descriptor(frame as u32);
                 if descriptor.is_cleanable(urgent) {
                     chosen.push(frame as u32);
                     if chosen.len() == BATCH_PAGES {
@@ -71,7 +71,7 @@ impl Pool {
         if chosen.is_empty() {
             return Ok(0);
         }
-        chosen.sort_unstable_by_key(|&frame| self.descriptors[frame as usize].page());
+        chosen.sort_unstable_by_key(|&frame| self.descriptor(frame).page());
         self.write_pages(&chosen, true).map(|(written, _)| written)
     }
 
@@ -80,12 +80,12 @@ impl Pool {
     pub(crate) fn clean_before(&'static self, target: Lsn, mut pause: impl FnMut(usize, usize)) -> Result<()> {
         let mut done = 0;
         loop {
-            let is_due = |frame: &u32| self.descriptors[*frame as usize].dirt().is_some_and(|dirt| dirt < target);
+            let is_due = |frame: &u32| self.descriptor(*frame).dirt().is_some_and(|dirt| dirt < target);
             let mut due: Vec<u32> = (0..self.used() as u32).filter(is_due).collect();
             if due.is_empty() {
                 return Ok(());
             }
-            due.sort_unstable_by_key(|&frame| self.descriptors[frame as usize].page());
+            due.sort_unstable_by_key(|&frame| self.descriptor(frame).page());
             let total = done + due.len();
             let mut rest = &due[..];
             let before = done;
@@ -105,7 +105,7 @@ impl Pool {
     /// Claims a frame and copies its page into a batch, if it is dirty and nobody changes it right now. Answers from where the log is
     /// needed for it until it is written.
     pub(crate) fn copy_page(&self, frame: u32, unpinned_only: bool, batch: &mut Batch) -> Option<Lsn> {
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         if !descriptor.begin_write(unpinned_only) {
             return None;
         }
@@ -122,12 +122,12 @@ impl Pool {
 
     /// A page that was claimed could not be written: it is as dirty as before.
     pub(crate) fn write_failed(&self, frame: u32, dirt: Lsn) {
-        self.descriptors[frame as usize].soil_again(dirt);
+        self.descriptor(frame).soil_again(dirt);
     }
 
     /// Lets claimed frames go, and whoever waits for clean ones look.
     pub(crate) fn written(&self, frames: impl Iterator<Item = u32>, count: u64) {
-        frames.for_each(|frame| self.descriptors[frame as usize].end_write());
+        frames.for_each(|frame| self.descriptor(frame).end_write());
         self.shared.written.fetch_add(count, Relaxed);
         if !self.shared.cleaned.is_empty() {
             self.shared.cleaned.post_all();

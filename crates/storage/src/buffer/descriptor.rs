@@ -1,4 +1,4 @@
-//! A frame's descriptor: one cache line with its state, its page, and since when it is dirty.
+//! A frame's descriptor: its state, its page, and since when it is dirty. It lies in one cache line with the frame's latch.
 //!
 //! ```text
 //!  63            32 31     24 23   20 19        0
@@ -22,7 +22,6 @@
 //!    changes the page, shared by whoever writes it.
 
 use base::{Lsn, PageId};
-use kernel::sync::WaitList;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 const PIN: u64 = 1;
@@ -51,12 +50,8 @@ kernel::shared! {
         pub(super) next: AtomicU32,
         /// The session that issued the read on its way.
         pub(super) issuer: AtomicU32,
-        /// Sessions that wait for the end of the read.
-        pub(super) waiters: WaitList,
     }
 }
-
-const _: () = assert!(size_of::<Descriptor>() == 64);
 
 /// What the clock makes of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -301,7 +296,6 @@ mod tests {
             dirt: AtomicU64::new(0),
             next: AtomicU32::new(0),
             issuer: AtomicU32::new(0),
-            waiters: WaitList::new(),
         }
     }
 

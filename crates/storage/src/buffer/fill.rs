@@ -33,7 +33,7 @@ const READS_MAX: u32 = 3;
 impl Pool {
     /// Returns when the pinned frame has its page's bytes: waits for a read on its way, or reads.
     pub(super) fn make_valid(&'static self, pin: &Pin, page: PageId) -> Result<()> {
-        let descriptor = &self.descriptors[pin.frame() as usize];
+        let descriptor = self.descriptor(pin.frame());
         let mut reads = 0;
         let mut mine = false;
         loop {
@@ -61,7 +61,7 @@ impl Pool {
     /// Errors: the file cannot be opened.
     pub(super) fn start_fill(&self, pin: &Pin, page: PageId) -> Result<bool> {
         let frame = pin.frame();
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         let Some(number) = claim(descriptor) else { return Ok(false) };
         kernel::fault::point("buffer.fill");
         self.shared.reads.fetch_add(1, Relaxed);
@@ -77,20 +77,21 @@ impl Pool {
     }
 
     fn await_fill(&self, pin: &Pin, page: PageId, mine: bool) {
-        let descriptor = &self.descriptors[pin.frame() as usize];
+        let descriptor = self.descriptor(pin.frame());
         let event = if mine { Event::DataFileRead } else { Event::BufferInProgress };
-        descriptor.waiters.enter(0);
+        let waiters = self.frames.waiters(pin.frame() as usize);
+        waiters.enter(0);
         // Entered first: a completion that comes after this look posts us.
         if descriptor.is_filling() {
             wait::wait_uninterruptible(event, page.to_u64());
         }
-        descriptor.waiters.leave();
+        waiters.leave();
     }
 
     /// The completion action.
     pub(super) fn filled(&self, completion: &Completion) {
         let (number, frame) = ((completion.action.param >> 32) as u32, completion.action.param as u32);
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         if descriptor.fill_number() != Some(number) {
             return;
         }
@@ -104,21 +105,21 @@ impl Pool {
     }
 
     fn end_fill(&self, frame: u32, valid: bool) {
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         if !valid {
             self.shared.read_failures.fetch_add(1, Relaxed);
         }
         descriptor.end_fill(valid);
-        descriptor.waiters.post_all();
+        self.frames.waiters(frame as usize).post_all();
     }
 
     /// Ends the fill of a dead session that never became a request.
     pub(super) fn abandon_fill(&self, frame: u32) {
-        let page = self.descriptors[frame as usize].page();
+        let page = self.descriptor(frame).page();
         let (file, offset) = Pool::file_of(page);
         if self.frames.abandon_fill(frame as usize, file, offset) {
             self.end_fill(frame, false);
-        } else if self.descriptors[frame as usize].is_filling() && !self.frames.is_filling(frame as usize) {
+        } else if self.descriptor(frame).is_filling() && !self.frames.is_filling(frame as usize) {
             // It died between its claim and the frame's.
             self.end_fill(frame, false);
         }
@@ -127,7 +128,7 @@ impl Pool {
     /// Makes the bytes of a frame zero without a read, and the frame valid; false if somebody else fills it.
     pub(super) fn make_zero(&self, pin: &Pin, page: PageId) -> Result<bool> {
         let frame = pin.frame();
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         if claim(descriptor).is_none() {
             if descriptor.is_filling() {
                 self.await_fill(pin, page, false);

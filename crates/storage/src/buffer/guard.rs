@@ -31,12 +31,12 @@ impl Pinned {
     }
 
     #[inline]
-    fn frames(&self) -> &'static Frames {
+    fn frames(&self) -> &'static Frames<Descriptor> {
         &self.pin.pool().frames
     }
 
     fn descriptor(&self) -> &'static Descriptor {
-        &self.pin.pool().descriptors[self.pin.frame() as usize]
+        self.pin.pool().descriptor(self.pin.frame())
     }
 
     /// Which page it is.

@@ -97,10 +97,7 @@ kernel::shared! {
 
 /// The buffer pool; a value of references into the region.
 pub struct Pool {
-    frames: Frames,
-    descriptors: &'static [Descriptor],
-    /// The memory behind them: as much as behind the frames.
-    descriptors_backed: Reserve<Descriptor>,
+    frames: Frames<Descriptor>,
     buckets: &'static [AtomicU32],
     partitions: &'static [Spin<Partition>],
     shared: &'static PoolShared,
@@ -142,13 +139,10 @@ impl Pool {
     /// Takes the pool's tables for `bytes` of pages. Before the first engine. Errors: `53200`.
     pub fn make(bytes: u64, wal: Wal, files: Files) -> Result<&'static Pool> {
         let count = ((bytes / PAGE_SIZE as u64) as usize).max(FRAMES_MIN);
-        let descriptors = Reserve::make_huge("buffer descriptors", count);
         let buckets = Reserve::make_huge("buffer table", table::buckets_for(count));
         buckets.back(0, buckets.len())?;
         let pool: &'static Pool = Box::leak(Box::new(Pool {
             frames: Frames::make("buffer pool", count),
-            descriptors: descriptors.all(),
-            descriptors_backed: descriptors,
             buckets: buckets.all(),
             partitions: region::table("buffer table partitions", table::PARTITIONS),
             shared: region::single("buffer pool state"),
@@ -169,8 +163,17 @@ impl Pool {
 
     /// Sees to it that memory backs a run of frames, and all that goes with them. Errors: `53200`.
     fn back(&self, first: usize, count: usize) -> Result<()> {
-        self.descriptors_backed.back(first, count)?;
         self.frames.back(first, count)
+    }
+
+    #[inline]
+    fn descriptor(&self, frame: u32) -> &'static Descriptor {
+        self.frames.beside(frame as usize)
+    }
+
+    /// Those of the frames that have ever been used.
+    fn used_descriptors(&self) -> impl Iterator<Item = &'static Descriptor> {
+        (0..self.used() as u32).map(|frame| self.descriptor(frame))
     }
 
     /// Runs what is to be done when a page read is over: the kernel's completion action for [`fill::FILLED`].
@@ -219,7 +222,7 @@ impl Pool {
         let frame = self.find(page)?;
         let latched = self.frames.try_read(frame as usize)?;
         // It may have got another page since it was found; now it keeps what it has.
-        if !self.descriptors[frame as usize].is_there(page) {
+        if !self.descriptor(frame).is_there(page) {
             return None;
         }
         kernel::fault::point("buffer.read");
@@ -236,7 +239,7 @@ impl Pool {
     fn pin_hit(&'static self, page: PageId, often: bool) -> Option<Pinned> {
         let frame = self.find(page)?;
         let pin = self.try_pin(frame, page, often)?;
-        if !self.descriptors[frame as usize].is_valid() {
+        if !self.descriptor(frame).is_valid() {
             // The slow way waits for the read; the pin is taken again there.
             return None;
         }
@@ -275,7 +278,7 @@ impl Pool {
             if let Some(frame) = self.find(page)
                 && let Some(pin) = self.try_pin(frame, page, true)
             {
-                if self.descriptors[frame as usize].is_valid() || self.make_zero(&pin, page)? {
+                if self.descriptor(frame).is_valid() || self.make_zero(&pin, page)? {
                     return Ok(Pinned::new(pin, page));
                 }
                 continue;
@@ -322,7 +325,7 @@ impl Pool {
             cut_file()?;
             let used = self.used() as u32;
             for frame in 0..used {
-                let page = self.descriptors[frame as usize].page();
+                let page = self.descriptor(frame).page();
                 if page.rel == rel && page.block >= first {
                     self.discard(frame, page)?;
                 }
@@ -360,7 +363,7 @@ impl Pool {
 
     /// The least position that the log is needed from to redo what is dirty, or `none`.
     pub(crate) fn oldest_dirt(&self, none: Lsn) -> Lsn {
-        self.descriptors[..self.used()].iter().filter_map(Descriptor::dirt).min().map_or(none, |lsn| lsn.min(none))
+        self.used_descriptors().filter_map(Descriptor::dirt).min().map_or(none, |lsn| lsn.min(none))
     }
 
     /// How many pages the running session has found here, and how many it has read, since its slot was first used.
@@ -373,10 +376,10 @@ impl Pool {
     pub fn usage(&self) -> PoolUsage {
         let sessions = kernel::session::slots_reached().len();
         PoolUsage {
-            frames: self.descriptors.len() as u64,
+            frames: self.frames.count() as u64,
             used: self.used() as u64,
             backed_bytes: self.frames.backed_bytes(),
-            dirty: self.descriptors[..self.used()].iter().filter(|frame| frame.dirt().is_some()).count() as u64,
+            dirty: self.used_descriptors().filter(|frame| frame.dirt().is_some()).count() as u64,
             hits: self.notes[..sessions].iter().map(|notes| notes.hits.get()).sum(),
             reads: self.shared.reads.load(Relaxed),
             read_failures: self.shared.read_failures.load(Relaxed),

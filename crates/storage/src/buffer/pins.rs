@@ -59,7 +59,7 @@ impl Drop for Pin {
     fn drop(&mut self) {
         self.note.store((self.frame as u64 + 1) | TRYING, Release);
         compiler_fence(SeqCst);
-        self.pool.descriptors[self.frame as usize].unpin();
+        self.pool.descriptor(self.frame).unpin();
         compiler_fence(SeqCst);
         self.note.store(0, Release);
     }
@@ -86,7 +86,7 @@ impl Pool {
     /// Pins the frame if it has the page.
     #[inline]
     pub(super) fn try_pin(&'static self, frame: u32, page: PageId, often: bool) -> Option<Pin> {
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         let pin = self.note_pin(frame, || descriptor.pin(often))?;
         // It may have got another page since it was found; now it keeps what it has.
         (descriptor.page() == page).then_some(pin)
@@ -109,7 +109,7 @@ impl Pool {
             if value & TRYING != 0 {
                 crate::stop_server("a session died while it pinned a page");
             }
-            let descriptor = &self.descriptors[value as usize - 1];
+            let descriptor = self.descriptor(value as u32 - 1);
             if descriptor.is_filling() && descriptor.issuer.load(Acquire) == dead.0 {
                 self.abandon_fill(value as u32 - 1);
             }

@@ -95,7 +95,7 @@ impl Pool {
 
     fn take_from_ring(&'static self, ring: &mut ScanRing) -> Option<Pin> {
         let (frame, page) = ring.frames[ring.at]?;
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         if descriptor.page() != page || !descriptor.is_scans_own() {
             return None;
         }
@@ -132,12 +132,12 @@ impl Pool {
         loop {
             let fresh = shared.fresh.load(Acquire);
             let refused = shared.refused.load(Acquire);
-            if fresh as usize >= self.descriptors.len() || (refused != 0 && fresh >= refused) {
+            if fresh as usize >= self.frames.count() || (refused != 0 && fresh >= refused) {
                 return Ok(None);
             }
             let frame = fresh as usize;
             let step = frame / STEP_FRAMES * STEP_FRAMES;
-            if let Err(error) = self.back(step, STEP_FRAMES.min(self.descriptors.len() - step)) {
+            if let Err(error) = self.back(step, STEP_FRAMES.min(self.frames.count() - step)) {
                 if step == 0 {
                     return Err(error);
                 }
@@ -147,7 +147,7 @@ impl Pool {
             if shared.fresh.compare_exchange(fresh, fresh + 1, AcqRel, Relaxed).is_err() {
                 continue;
             }
-            if let Some(pin) = self.note_pin(frame as u32, || self.descriptors[frame].pin_empty()) {
+            if let Some(pin) = self.note_pin(frame as u32, || self.descriptor(frame as u32).pin_empty()) {
                 return Ok(Some(pin));
             }
             // The clock was there first.
@@ -161,7 +161,7 @@ impl Pool {
         let mut dirty = 0;
         for _ in 0..looks {
             let frame = (self.shared.hand.fetch_add(1, Relaxed) % used.max(1)) as u32;
-            let taken = match self.descriptors[frame as usize].look() {
+            let taken = match self.descriptor(frame).look() {
                 Look::Warm => continue,
                 Look::Dirty => {
                     dirty += 1;
@@ -175,7 +175,7 @@ impl Pool {
                     continue;
                 }
                 Look::Cold => self.evict(frame),
-                Look::Empty => self.note_pin(frame, || self.descriptors[frame as usize].pin_empty()),
+                Look::Empty => self.note_pin(frame, || self.descriptor(frame).pin_empty()),
             };
             if let Some(pin) = taken {
                 return (Some(pin), dirty > 0);
@@ -190,7 +190,7 @@ impl Pool {
         if alone.is_none() && !kernel::fault::planted("buffer.evicted_under_reader") {
             return None;
         }
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         let pin = self.note_pin(frame, || self.unlink(frame, || descriptor.evict()))?;
         self.shared.evictions.fetch_add(1, Relaxed);
         Some(pin)
@@ -198,7 +198,7 @@ impl Pool {
 
     /// Throws a page out of its frame, dirty or not. Errors: `55006` if somebody uses it.
     pub(super) fn discard(&'static self, frame: u32, page: PageId) -> Result<()> {
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         loop {
             let pin = self.note_pin(frame, || self.unlink(frame, || descriptor.page() == page && descriptor.discard()));
             if pin.is_some() || descriptor.page() != page || !descriptor.is_tagged() {
@@ -206,11 +206,12 @@ impl Pool {
             }
             if descriptor.is_filling() {
                 // Read ahead, and nobody wants it any more.
-                descriptor.waiters.enter(0);
+                let waiters = self.frames.waiters(frame as usize);
+                waiters.enter(0);
                 if descriptor.is_filling() {
                     wait::wait_uninterruptible(Event::BufferInProgress, page.to_u64());
                 }
-                descriptor.waiters.leave();
+                waiters.leave();
                 continue;
             }
             if descriptor.pins() > 0 {

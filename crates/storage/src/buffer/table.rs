@@ -48,7 +48,7 @@ impl Pool {
         let mut at = self.buckets[self.bucket(page)].load(Acquire);
         for _ in 0..HOPS_MAX {
             let frame = at.checked_sub(1)?;
-            let descriptor = &self.descriptors[frame as usize];
+            let descriptor = self.descriptor(frame);
             if descriptor.page() == page {
                 return Some(frame);
             }
@@ -61,7 +61,7 @@ impl Pool {
     fn find_locked(&self, page: PageId) -> Option<u32> {
         let mut at = self.buckets[self.bucket(page)].load(Relaxed);
         while let Some(frame) = at.checked_sub(1) {
-            let descriptor = &self.descriptors[frame as usize];
+            let descriptor = self.descriptor(frame);
             if descriptor.page() == page {
                 return Some(frame);
             }
@@ -73,7 +73,7 @@ impl Pool {
     /// Enters a page under a frame that the caller has pinned and nobody else knows; false if the page is in the table.
     pub(super) fn link(&self, page: PageId, pin: &Pin, usage: u64) -> bool {
         let frame = pin.frame();
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         let mut partition = self.partitions[self.partition(page)].lock();
         if self.find_locked(page).is_some() {
             return false;
@@ -90,7 +90,7 @@ impl Pool {
 
     /// Takes a page's frame out of the table, if `evict` can have it; it is pinned by the caller then, who has noted that.
     pub(super) fn unlink(&self, frame: u32, evict: impl FnOnce() -> bool) -> bool {
-        let descriptor = &self.descriptors[frame as usize];
+        let descriptor = self.descriptor(frame);
         let page = descriptor.page();
         let mut partition = self.partitions[self.partition(page)].lock();
         // The frame may have got another page before the lock was taken.
@@ -104,7 +104,7 @@ impl Pool {
         } else {
             let mut at = bucket.load(Relaxed);
             while let Some(before) = at.checked_sub(1) {
-                let link = &self.descriptors[before as usize].next;
+                let link = &self.descriptor(before).next;
                 at = link.load(Relaxed);
                 if at == frame + 1 {
                     link.store(next, Release);

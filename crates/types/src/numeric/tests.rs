@@ -333,6 +333,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
+    fn the_point_stands_where_the_scale_says(mantissa in any::<i64>(), shift in 0u32..63, scale in 1u32..22) {
+        let mantissa = i128::from(mantissa >> shift);
+        let digits = format!("{:0>width$}", mantissa.unsigned_abs(), width = scale as usize + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - scale as usize);
+        let sign = if mantissa < 0 { "-" } else { "" };
+        prop_assert_eq!(Numeric::Small { mantissa, scale }.to_text(), format!("{sign}{whole}.{fraction}"));
+    }
+
+    #[test]
     fn every_form_reads_back(value in any_number()) {
         let bytes = value.to_bytes().expect("encode");
         let text = value.to_text();

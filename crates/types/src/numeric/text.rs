@@ -9,6 +9,26 @@ use num_bigint::BigInt;
 /// A larger exponent overflows whatever the digits are.
 const EXPONENT_MAX: i64 = i32::MAX as i64 / 2;
 
+/// The most digits behind the point that a 64-bit number splits off.
+const FRACTION_MAX: usize = 18;
+
+/// Writes `mantissa / 10^scale`; the scale is from 1 to [`FRACTION_MAX`].
+fn print_parts(mantissa: i64, scale: usize, out: &mut impl Sink) {
+    let unit = 10u64.pow(scale as u32);
+    let (whole, mut fraction) = (mantissa.unsigned_abs() / unit, mantissa.unsigned_abs() % unit);
+    if mantissa < 0 {
+        out.put(b"-");
+    }
+    // At most a tenth of what the mantissa can be.
+    crate::int::print(whole as i64, out);
+    let mut behind = [b'.'; FRACTION_MAX + 1];
+    for digit in behind[1..=scale].iter_mut().rev() {
+        *digit = b'0' + (fraction % 10) as u8;
+        fraction /= 10;
+    }
+    out.put(&behind[..=scale]);
+}
+
 impl Numeric {
     /// Reads PostgreSQL's text form: a number with sign, point and exponent, `NaN`, or an infinity, with white space
     /// around it.
@@ -40,7 +60,12 @@ impl Numeric {
             Numeric::Small { mantissa, scale } if *scale == 0 => {
                 return crate::int::print_wide(*mantissa, out);
             }
-            Numeric::Small { scale, .. } | Numeric::Big { scale, .. } => (self.digits(), *scale as usize),
+            Numeric::Small { mantissa, scale } => match (i64::try_from(*mantissa), *scale as usize) {
+                // What money is: no digits are kept aside.
+                (Ok(mantissa), scale @ 1..=FRACTION_MAX) => return print_parts(mantissa, scale, out),
+                (_, scale) => (self.digits(), scale),
+            },
+            Numeric::Big { scale, .. } => (self.digits(), *scale as usize),
         };
         if self.signum() < 0 {
             out.put(b"-");
