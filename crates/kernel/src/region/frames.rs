@@ -208,7 +208,7 @@ impl<T: Shared> Frames<T> {
     pub fn filled<R>(&self, index: usize, look: impl FnOnce(&mut [u8; FRAME_BYTES]) -> R) -> R {
         let side = self.sides.get(index);
         assert_ne!(side.fill.swap(LOOKING, AcqRel), QUIET, "a frame is looked at that is not being filled");
-        // SAFETY: the mark gives the bytes to this call alone: latches are refused, the request is over, and the kernel runs
+        // SAFETY: the mark gives the bytes to this call alone: who latches it meanwhile is given no bytes, the request is over, and the kernel runs
         // an action again only after the engine that ran it first is gone.
         let result = look(unsafe { &mut *self.bytes(index).as_ptr() });
         side.fill.store(FILLING, Release);

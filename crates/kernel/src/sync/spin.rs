@@ -85,7 +85,7 @@ pub struct Spin<T, C = Counted> {
 }
 
 // SAFETY: the lock gives one engine at a time access to the value; the counters are atomics, or none.
-unsafe impl<T: Send, C: Counters> Sync for Spin<T, C> {}
+unsafe impl<T: Send, C: Counters + Sync> Sync for Spin<T, C> {}
 // SAFETY: zero is unlocked, and the value is fit for the region by its own promise, as the counters are.
 unsafe impl<T: Shared + Send, C: Counters + Shared> Shared for Spin<T, C> {}
 

@@ -102,7 +102,7 @@ impl Btree {
         if !pinned.is_only_pin() {
             return Use::Taken;
         }
-        let Some(page) = pinned.try_read() else { return Use::Taken };
+        let page = pinned.read();
         if header::is_new(&page) {
             return Use::Free;
         }

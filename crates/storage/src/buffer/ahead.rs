@@ -1,4 +1,4 @@
-//! Pages that will be pinned soon: their memory is asked for in two steps, with other work in between.
+//! Pages that will be read soon: their memory is asked for in two steps, with other work in between.
 //!
 //! Of a page one knows where its bucket in the page table lies; of the bucket, the frame; of the frame, everything else. So
 //! whoever is going to read several pages calls [`Pool::expect`] for all of them, then [`Pool::approach`] for all of them, and then latches
@@ -6,7 +6,7 @@
 //!
 //! Of a page whose frame is at hand, [`Pool::guess`] reads numbers and asks for what they lead to.
 //!
-//! All of them are hints: a page that is not in the pool is pinned as ever, and one that is not the first of its bucket with fewer lines at
+//! All of them are hints: a page that is not in the pool is read in as ever, and one that is not the first of its bucket with fewer lines at
 //! hand.
 
 use super::Pool;

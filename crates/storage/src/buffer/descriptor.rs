@@ -15,7 +15,8 @@
 //!
 //! Rules
 //! 1. Everything that decides about a frame's fate is in this one word and changes by compare-and-swap: a frame is evicted
-//!    from "no pins, not dirty, not filling, not writing", and pinned from "tagged", so never both.
+//!    from "no pins, not dirty, not filling, not writing", and pinned from "tagged", so never both. It is evicted or discarded under its
+//!    latch held alone.
 //! 2. The page's name changes only while the frame is untagged and pinned by whoever changes it.
 //! 3. The fill number tells one read of a frame from the next, so that a completion that comes twice is known.
 //! 4. The dirt (`!rec_lsn`) is raised before DIRTY is set and cleared when it is, both under the page's latch: alone by whoever
@@ -177,7 +178,8 @@ impl Descriptor {
         seen & TAGGED != 0 && seen & (PINS | USAGE | DIRTY | FILLING | WRITING) == 0
     }
 
-    /// Evicts: from unused and clean to "no page, pinned by the caller". Under the spinlock of its page's partition.
+    /// Evicts: from unused and clean to "no page, pinned by the caller". Under its latch, held alone, and the spinlock of
+    /// its page's partition.
     pub(super) fn evict(&self) -> bool {
         self.update(|state| {
             let free = state & TAGGED != 0 && state & (PINS | DIRTY | FILLING | WRITING) == 0;
@@ -186,8 +188,8 @@ impl Descriptor {
         .is_ok()
     }
 
-    /// Evicts whatever the state of the bytes: the page is gone. False while it is pinned or on its way somewhere. Under the
-    /// spinlock of its page's partition.
+    /// Evicts whatever the state of the bytes: the page is gone. False while it is pinned or on its way somewhere. Under its
+    /// latch, held alone, and the spinlock of its page's partition.
     pub(super) fn discard(&self) -> bool {
         let discarded = self.update(|state| {
             let free = state & TAGGED != 0 && state & (PINS | FILLING | WRITING) == 0;

@@ -8,7 +8,7 @@
 //! | [`guard`] | a pinned page, and the latch on it: [`Pinned`], [`PageRef`], [`PageMut`] |
 //! | [`change`] | one logged change of pages |
 //! | [`fill`] | pages read in: by whoever needs them, awaited by all, complete without anybody |
-//! | `ahead` | what will be pinned soon is asked for from memory |
+//! | `ahead` | what will be read soon is asked for from memory |
 //! | [`replace`](mod@replace) | which frame is used again: fresh ones, a scan's own, the clock |
 //! | [`clean`] | dirty pages chosen to be written; the cleaner |
 //!
@@ -16,7 +16,7 @@
 //!                     pin: table, replace                fill                     complete
 //!   (no page) --------------------------> TAGGED ----------------> TAGGED+FILLING ---------> TAGGED+VALID
 //!       ^                                                                                      |     ^
-//!       |  evict: no pin, clean                                          change: DIRTY         v     | written
+//!       |  evict: no pin, no latch, clean                                change: DIRTY         v     | written
 //!       \----------------------------------------------------------------------------- TAGGED+VALID+DIRTY
 //! ```
 //!
@@ -118,7 +118,7 @@ pub struct PoolUsage {
     pub backed_bytes: u64,
     /// Pages that are dirty now.
     pub dirty: u64,
-    /// Pins that found their page.
+    /// Pins and latches that found their page.
     pub hits: u64,
     /// Pages read.
     pub reads: u64,

@@ -22,7 +22,7 @@ kernel::shared! {
     /// A session's notes: frames counted from one, zero is free.
     pub struct Notes {
         pins: [AtomicU64; HELD_MAX],
-        /// Pins that found their page in a frame.
+        /// Pins and latches that found their page in a frame.
         pub(super) hits: Counter,
         /// Pages that it read, or asked for ahead.
         pub(super) reads: Counter,

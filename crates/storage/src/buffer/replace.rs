@@ -196,11 +196,15 @@ impl Pool {
         Some(pin)
     }
 
-    /// Throws a page out of its frame, dirty or not. Errors: `55006` if somebody uses it.
+    /// Throws a page out of its frame, dirty or not. Errors: `55006` if somebody has it pinned.
     pub(super) fn discard(&'static self, frame: u32, page: PageId) -> Result<()> {
         let descriptor = self.descriptor(frame);
         loop {
-            let pin = self.note_pin(frame, || self.unlink(frame, || descriptor.page() == page && descriptor.discard()));
+            let alone = self.frames.try_hold(frame as usize);
+            let pin = alone.as_ref().and_then(|_| {
+                self.note_pin(frame, || self.unlink(frame, || descriptor.page() == page && descriptor.discard()))
+            });
+            drop(alone);
             if pin.is_some() || descriptor.page() != page || !descriptor.is_tagged() {
                 return Ok(());
             }
@@ -217,6 +221,9 @@ impl Pool {
             if descriptor.pins() > 0 {
                 return Err(Error::statement(sqlstate::OBJECT_IN_USE, format!("page {page} is in use")));
             }
+            // Somebody looks whether the frame has his page. Only tried, as the page writer does: see docs/locking.md.
+            kernel::fault::point("buffer.discard");
+            std::hint::spin_loop();
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A bucket holds the number of a frame, whose descriptor holds the number of the next. Entering and taking out happens under
 //! the spinlock of the bucket's partition. A reader that follows a chain while it changes may stray into another one or
-//! miss its page; what it finds it checks under its pin, and what it does not find it looks up again under the spinlock. So
+//! miss its page; what it finds it checks under its pin or latch, and what it does not find it looks up again under the spinlock. So
 //! the fast way may be wrong only towards "not found".
 
 use super::Pool;
