@@ -136,19 +136,27 @@ impl Exec<'_> {
         }
     }
 
-    /// Gives the values that a program pushes to `each`, as long as it only reads them: true if that was all that it does.
+    /// Gives the values that a program pushes to `each`, if it does nothing but read them; false, and none of them, if it does more.
     #[inline]
     pub(super) fn read_operands(&self, program: u32, mut each: impl FnMut(Value) -> Result<()>) -> Result<bool> {
         if program == 0 {
             return Ok(true);
         }
         let code = program + 4;
+        let mut end = code;
+        while let Some((_, next)) = self.operand(code, end) {
+            end = next;
+        }
+        // What was read before another step is that step's, and need not be of the kind that the program's values have.
+        if Step::from_byte(self.plan.bytes.byte(end)) != Some(Step::End) {
+            return Ok(false);
+        }
         let mut at = code;
         while let Some((value, next)) = self.operand(code, at) {
             each(value)?;
             at = next;
         }
-        Ok(Step::from_byte(self.plan.bytes.byte(at)) == Some(Step::End))
+        Ok(true)
     }
 
     fn run(&mut self, program: At, buffer: Option<u32>) -> Result<()> {

@@ -472,7 +472,7 @@ impl Exec<'_> {
     /// Appends the key of the columns whose values are given; false if one of these is null.
     #[inline]
     pub(super) fn encode_equal(&mut self, equal: u32, columns: &[KeyColumn], key: &mut Vec<u8>) -> Result<bool> {
-        let (begin, mut complete, mut left) = (key.len(), true, columns.iter());
+        let (mut complete, mut left) = (true, columns.iter());
         let was_read = self.read_operands(equal, |value| {
             complete &= value != Value::Null;
             left.next().map_or(Ok(()), |column| key::encode_column(*column, self.memory.datum(value), key))
@@ -480,7 +480,6 @@ impl Exec<'_> {
         if was_read {
             return Ok(complete);
         }
-        key.truncate(begin);
         let start = self.stack.len();
         let scratch = self.push(equal)?;
         let complete = self.stack[start..].iter().zip(columns).try_fold(true, |complete, (value, column)| {
