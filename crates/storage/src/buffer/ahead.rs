@@ -57,8 +57,8 @@ impl Pool {
             if let Some(offsets) = lead(Peek { frames: &self.frames, frame: frame as usize }) {
                 self.frames.prefetch(frame as usize, offsets);
             }
-        } else if let Some(frame) = self.find(page) {
-            self.frames.prefetch(frame as usize, offsets);
+        } else {
+            self.settle(page, offsets);
         }
     }
 }

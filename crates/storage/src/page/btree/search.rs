@@ -288,8 +288,11 @@ impl Searches<'_> {
             && slot_head(one) == head
             && slot_head(two) == head
         {
-            let begin = &page.pair_in(one).0[..skip];
-            self.known = Some((head, first, begin, page.alike(&slots[first..], head, &sought)));
+            let (begin, alike) = (&page.pair_in(one).0[..skip], page.alike(&slots[first..], head, &sought));
+            self.known = Some((head, first, begin, alike));
+            if begin == shared {
+                return first + page.rank_among::<true>(&slots[first..], &alike, &sought);
+            }
         }
         if slots.is_empty() { 0 } else { page.rank_from::<true>(slots, first, key, tid) }
     }
