@@ -283,6 +283,54 @@ fn a_block_begins_with_the_words_that_were_said() {
 }
 
 #[test]
+fn statements_that_begin_and_end_blocks_are_executed_again() {
+    let named = |name: &str| [bind("", name, &[], &[]), execute("", 0), sync()].concat();
+    check(&[
+        (
+            vec![
+                parse("b", "begin"),
+                parse("m", "start transaction read only"),
+                parse("c", "commit"),
+                parse("n", "end and chain"),
+                parse("r", " rollback ;"),
+                describe(b'S', "b"),
+                describe(b'S', "r"),
+                sync(),
+            ],
+            "1 1 1 1 1 t[] n t[] n Z[I]",
+        ),
+        (
+            vec![named("b"), named("c"), named("b"), named("r")],
+            "2 C[BEGIN] Z[T] 2 C[COMMIT] Z[I] 2 C[BEGIN] Z[T] 2 C[ROLLBACK] Z[I]",
+        ),
+        (vec![named("m"), named("n"), named("c")], "2 C[START_TRANSACTION] Z[T] 2 C[COMMIT] Z[T] 2 C[COMMIT] Z[I]"),
+        // Formats of columns that are not there, a limit of rows that are not there, and a portal that has been executed.
+        (
+            vec![bind("p", "b", &[], &[0, 1]), describe(b'P', "p"), execute("p", 1), execute("p", 0), sync()],
+            "2 n C[BEGIN] E[55000] Z[E]",
+        ),
+        // What is prepared does not depend on how the transaction stands, what is executed does.
+        (vec![named("b"), named("n"), named("r")], "E[25P02] Z[E] 2 C[ROLLBACK] Z[T] 2 C[ROLLBACK] Z[I]"),
+        (
+            vec![named("c"), named("b"), named("b"), query("selec"), named("c")],
+            "2 N[25P01] C[COMMIT] Z[I] 2 C[BEGIN] Z[T] 2 N[25001] C[BEGIN] Z[T] E[42601] Z[E] 2 C[ROLLBACK] Z[I]",
+        ),
+        (
+            vec![
+                query("begin; selec"),
+                query("begin"),
+                query("select nothing"),
+                parse("f", "rollback"),
+                sync(),
+                named("f"),
+            ],
+            "E[42601] Z[I] C[BEGIN] Z[T] E[42703] Z[E] 1 Z[E] 2 C[ROLLBACK] Z[I]",
+        ),
+        (vec![query("begin"), named("f"), named("f")], "C[BEGIN] Z[T] 2 C[ROLLBACK] Z[I] 2 N[25P01] C[ROLLBACK] Z[I]"),
+    ]);
+}
+
+#[test]
 fn a_simple_query_takes_the_unnamed_portal() {
     on_servers(|name, port| {
         let mut stream = connect(port);

@@ -4,6 +4,7 @@
 //! 1. An error fails the transaction as in a simple query; that what follows is passed over up to `Sync` is the server's.
 //! 2. `Execute` with a limit keeps the rest of the rows; the next `Execute` goes on with them.
 
+use super::control::Control;
 use super::custom::range_of;
 use super::output::{Format, NoData, Output, Tag};
 use super::parameters::{Parameters, datums};
@@ -91,7 +92,8 @@ impl<A: Allocator + Copy> Session<A> {
                             Body::Call(self.prepare_call(env, text, call, &oids)?)
                         }
                         crate::parser::ast::Statement::Utility(utility) => {
-                            self.prepare_query_in(env, text, utility, &oids)?.map_or(Body::Utility, Body::Within)
+                            let within = self.prepare_query_in(env, text, utility, &oids)?.map(Body::Within);
+                            within.or(Control::of(utility).map(Body::Control)).unwrap_or(Body::Utility)
                         }
                         _ => Body::Utility,
                     }
@@ -148,7 +150,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.plans.release(call.plan, self.memory);
                 return Ok(Body::Call(new));
             }
-            Body::Utility | Body::Within(_) | Body::Empty => return Ok(statement.body),
+            Body::Utility | Body::Within(_) | Body::Control(_) | Body::Empty => return Ok(statement.body),
         };
         if self.lock_plan(env, id)? {
             return Ok(Body::Plan(id));
@@ -233,8 +235,15 @@ impl<A: Allocator + Copy> Session<A> {
             );
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
         }
-        if self.transaction.is_failed() && !(prepared.body == Body::Utility && ends_transaction_text(&prepared.text)) {
-            return Err(aborted());
+        if self.transaction.is_failed() {
+            let ends = match prepared.body {
+                Body::Control(control) => control.ends_transaction(),
+                Body::Utility => ends_transaction_text(&prepared.text),
+                _ => false,
+            };
+            if !ends {
+                return Err(aborted());
+            }
         }
         let body = self.current_body(env, statement)?;
         if body.plan().is_some() {
@@ -253,7 +262,7 @@ impl<A: Allocator + Copy> Session<A> {
             Body::Call(call) => self.call_columns(env, call)?,
             Body::Utility => self.utility_columns(&self.statement_named(statement)?.text),
             Body::Within(id) => self.utility_columns(self.plans.text(id)),
-            Body::Empty => 0,
+            Body::Control(_) | Body::Empty => 0,
         };
         if columns > 0 && results.len() != columns {
             let message = format!("bind message has {} result formats but query has {columns} columns", results.len());
@@ -281,7 +290,7 @@ impl<A: Allocator + Copy> Session<A> {
         }
         let made = match body {
             Body::Plan(id) => self.plan_for(env, id, &values)?,
-            Body::Call(_) | Body::Utility | Body::Within(_) | Body::Empty => None,
+            Body::Call(_) | Body::Utility | Body::Within(_) | Body::Control(_) | Body::Empty => None,
         };
         // A plan for these values is the portal's alone.
         let own = match (&made, body) {
@@ -292,7 +301,7 @@ impl<A: Allocator + Copy> Session<A> {
             _ => None,
         };
         let text = match body {
-            Body::Utility => bytes_in(&self.statement_named(statement)?.text, memory)?,
+            Body::Utility | Body::Control(_) => bytes_in(&self.statement_named(statement)?.text, memory)?,
             Body::Plan(_) | Body::Call(_) | Body::Within(_) | Body::Empty => Text::new_in(memory),
         };
         let mut formats = List::new_in(memory);
@@ -410,7 +419,7 @@ impl<A: Allocator + Copy> Session<A> {
                         let text = String::from_utf8_lossy(&self.statement_named(name)?.text).into_owned();
                         self.describe_utility(&text, out)
                     }
-                    Body::Empty => {
+                    Body::Control(_) | Body::Empty => {
                         parameters(out, &[]);
                         Ok(false)
                     }
@@ -439,7 +448,7 @@ impl<A: Allocator + Copy> Session<A> {
                         let formats = portal.formats.to_vec();
                         self.describe_utility(&text, &mut Told::describing(out, &formats))
                     }
-                    Body::Empty => Ok(false),
+                    Body::Control(_) | Body::Empty => Ok(false),
                 }
             }
         }
@@ -455,7 +464,7 @@ impl<A: Allocator + Copy> Session<A> {
                 let text = String::from_utf8_lossy(text);
                 self.describe_utility(&text, &mut NoData::default()).unwrap_or(true)
             }
-            Body::Empty => false,
+            Body::Control(_) | Body::Empty => false,
         }
     }
 
@@ -490,6 +499,7 @@ impl<A: Allocator + Copy> Session<A> {
                 Ok(())
             }
             Body::Utility | Body::Within(_) | Body::Call(_) => self.execute_told(env, name, most, out),
+            Body::Control(control) => self.execute_control(env, name, control, out),
             Body::Plan(_) => {
                 if self.transaction.is_failed() {
                     return Err(aborted());

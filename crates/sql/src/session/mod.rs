@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`settings`] | the session's own values of settings, with what a rollback undoes |
 //! | [`transaction`] | transaction blocks |
+//! | `control` | what begins and ends blocks, kept as it was read |
 //! | `savepoint` | savepoints |
 //! | `identity` | who the session is: whose privileges are in force |
 //! | `firing` | triggers |
@@ -40,6 +41,7 @@
 
 pub(crate) mod access;
 mod calling;
+mod control;
 pub mod current;
 mod cursor;
 pub(crate) mod custom;

@@ -7,6 +7,7 @@
 //! 1. A plan that is executed is lent out of its place and given back, whatever came of the execution.
 //! 2. A portal's parameters and the rest of its rows are bytes in the session's memory; no execution outlives its request.
 
+use super::control::Control;
 use super::current::Stamp;
 use super::custom::Tried;
 use super::output::{Format, Tag};
@@ -127,6 +128,8 @@ pub(crate) enum Body {
     Utility,
     /// The same, with parameters of the query in it: the plan of that tells their types.
     Within(PlanId),
+    /// A statement of transaction control.
+    Control(Control),
     /// Nothing.
     Empty,
 }
@@ -137,7 +140,7 @@ impl Body {
         match self {
             Body::Plan(id) | Body::Within(id) => Some(id),
             Body::Call(call) => Some(call.plan),
-            Body::Utility | Body::Empty => None,
+            Body::Utility | Body::Control(_) | Body::Empty => None,
         }
     }
 }

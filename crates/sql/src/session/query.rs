@@ -170,6 +170,19 @@ impl<A: Allocator + Copy> Session<A> {
         let Statement::Utility(utility) = statement else {
             return Err(Error::unsupported("this statement"));
         };
+        self.utility_read(env, text, utility, given, ends, out)
+    }
+
+    /// The same of one that has been read.
+    pub(super) fn utility_read<O: Output>(
+        &mut self,
+        env: &Environment<'_>,
+        text: &str,
+        utility: &Utility<'_>,
+        given: Parameters<'_>,
+        ends: bool,
+        out: &mut O,
+    ) -> Result<()> {
         if self.transaction.is_failed() && !ends_transaction(utility) {
             return Err(aborted());
         }

@@ -87,7 +87,7 @@ impl<A: Allocator + Copy> Session<A> {
             Body::Plan(id) => {
                 Plan::new(plans.bytes(id)).is_some_and(|plan| plan.has(flags::RETURNS_ROWS) && !plan.has(flags::WRITES))
             }
-            Body::Call(_) | Body::Utility | Body::Within(_) | Body::Empty => false,
+            Body::Call(_) | Body::Utility | Body::Within(_) | Body::Control(_) | Body::Empty => false,
         };
         let calls = |portal: &Portal<A>, plans: &Plans<A>| {
             let plan = portal.body.plan().and_then(|id| Plan::new(plans.bytes(id)));

@@ -175,7 +175,7 @@ impl<A: Allocator + Copy> Session<A> {
     pub(super) fn describe_execute<O: Output>(&self, name: &str, out: &mut O) -> Result<bool> {
         let id = match self.statement_named(name)?.body {
             Body::Plan(id) => id,
-            Body::Call(_) | Body::Empty => return Ok(false),
+            Body::Call(_) | Body::Control(_) | Body::Empty => return Ok(false),
             Body::Utility | Body::Within(_) => {
                 return read_prepared(&self.prepared_text(name)?, |utility| match utility {
                     // What that gives is known when it is executed; it may be this one.
