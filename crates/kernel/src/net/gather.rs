@@ -36,7 +36,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Answers that one call hands over: about as many fibers run between two looks at the port.
-const ENTRIES: u32 = 32;
+const ENTRIES: u32 = 128;
 /// An answer larger than this goes alone: it is copied while others would wait.
 const BYTES_MAX: usize = 16 << 10;
 /// How long an answer may wait before a statement that runs meanwhile hands it over.
