@@ -368,23 +368,28 @@ impl Loop {
         let local = self.local;
         local.gather.hand_over();
         let mut now = clock::now();
-        // Those of now: who goes on with more requests may have another answer gathered, and sent by another one's statement. All of
-        // them, unless one takes long: most only park. Were their time bounded together, an engine whose CPU was taken for a while would
+        let mut went_on = 0;
+        // Those of now: who goes on with more requests may have another answer gathered, and sent by another one's statement. The time
+        // of those counts; all that only park do so at once. Were theirs counted too, an engine whose CPU was taken for a while would
         // keep a queue of them that never becomes shorter, and come back to hundreds of stacks that no cache holds any more.
         for _ in 0..local.gather.sent() {
             let Some(id) = local.gather.next_sent() else { break };
             local.begin_slice(now);
-            self.resume(id);
+            let parked = self.resume(id);
             let begun = std::mem::replace(&mut now, clock::now());
-            if now - begun >= LOOK_AFTER_NS {
-                break;
+            if !parked {
+                went_on += now - begun;
+                if went_on >= LOOK_AFTER_NS {
+                    break;
+                }
             }
         }
     }
 
-    fn resume(&mut self, id: SessionId) {
+    /// Lets a fiber run; true if it is done: its session is parked, handed over or ended.
+    fn resume(&mut self, id: SessionId) -> bool {
         let others = self.others_are_ready();
-        let Some(fiber) = &mut self.fibers[id.0 as usize] else { return };
+        let Some(fiber) = &mut self.fibers[id.0 as usize] else { return true };
         let local = self.local;
         local.gather.set_others(others);
         local.set_session(Some(session::slot(id)));
@@ -407,8 +412,10 @@ impl Loop {
                     self.stacks.put(fiber.into_stack());
                 }
                 local.shared.fibers.fetch_sub(1, Relaxed);
+                return true;
             }
         }
+        false
     }
 
     /// Gives fresh requests that have waited too long to engines that would start them sooner, one each. Without the look at

@@ -5,6 +5,7 @@ use super::extended::{cannot_be_run, no_portal};
 use super::output::Output;
 use super::parameters::Parameters;
 use super::prepared::Progress;
+use super::query::ends_transaction;
 use super::transaction::aborted;
 use super::{Environment, Session};
 use crate::parser::ast::Utility;
@@ -44,7 +45,7 @@ impl Control {
 
     /// May it be executed in a transaction that failed?
     pub(super) fn ends_transaction(self) -> bool {
-        !matches!(self, Control::Begin(_))
+        ends_transaction(&self.utility())
     }
 }
 
