@@ -84,7 +84,7 @@ fn vacuum_makes_room() {
     let mut client = server.connect();
     client.batch_execute("create table large (k int primary key, body text)").unwrap();
     let mut sizes = Vec::new();
-    for round in 0..8_u64 {
+    for round in 0..24_u64 {
         for key in 0..10 {
             let body = noise(round * 100 + key, 60_000);
             let sql = "insert into large values ($1, $2) on conflict (k) do update set body = excluded.body";
@@ -98,8 +98,10 @@ fn vacuum_makes_room() {
         let size: i64 = client.query_one("select pg_table_size('large')", &[]).unwrap().get(0);
         sizes.push(size);
     }
-    assert!(sizes[0] > 600_000 && sizes[7] <= 4 * sizes[0], "{sizes:?}");
-    assert!(sizes[7] * 10 <= sizes[4] * 11, "it goes on growing: {sizes:?}");
+    // How soon the second round's room is needed depends on when the background takes what is dead. What it comes to does not: a tenth
+    // of each round that is lost would be seen in the last rounds.
+    let most = sizes.iter().max().unwrap();
+    assert!(sizes[0] > 600_000 && 2 * most <= 5 * sizes[0], "it goes on growing: {sizes:?}");
     client.batch_execute("delete from large").unwrap();
     client.batch_execute("vacuum large").unwrap();
     let size: i64 = client.query_one("select pg_table_size('large')", &[]).unwrap().get(0);
