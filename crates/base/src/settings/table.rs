@@ -461,7 +461,8 @@ settings! {
 
     /// How long the background vacuum rests between two rounds, and the background analysis.
     ///
-    /// PostgreSQL's default is a minute. A round here begins with counters in memory, and short rounds keep tables small.
+    /// PostgreSQL's default is a minute. A round here begins with counters in memory, and short rounds keep tables small. The analysis
+    /// rests longer when it has had much to do: fifty times what a round took, and six times this at most.
     AutovacuumNaptime "autovacuum_naptime": Autovacuum, Reload, integer(1, 2_147_483, Unit::Seconds, 10);
 
     /// How many rows must have been updated or deleted before a table is vacuumed, beside the share of it.

@@ -92,6 +92,16 @@ fn span(height: u32) -> u64 {
     BYTES as u64 * (WORDS as u64).pow(height)
 }
 
+/// The highest bit of each byte of a word that is at least `least`: eight blocks are looked at in a few steps, because a chunk of a
+/// full table is searched from end to end.
+#[inline]
+fn at_least(word: u64, least: u8) -> u64 {
+    const HIGHEST: u64 = 0x8080_8080_8080_8080;
+    // Of the seven lower bits: none borrows from the byte above it.
+    let lower = (word | HIGHEST) - 0x0101_0101_0101_0101 * (least & 0x7F) as u64;
+    HIGHEST & if least < 0x80 { word | lower } else { word & lower }
+}
+
 /// What a search of a chunk came to.
 enum Search {
     Found(u32),
@@ -141,12 +151,13 @@ impl SpaceMap {
             let at = base + index as u64 * step;
             let value = word.load(Acquire);
             if height == 0 {
-                for (offset, byte) in value.to_le_bytes().into_iter().enumerate() {
-                    let block = at + offset as u64;
-                    if byte >= need && block >= from {
-                        return Search::Found(block as u32);
-                    }
-                    most = most.max(byte);
+                let before = 8 * from.saturating_sub(at).min(7);
+                let hits = at_least(value, need) >> before << before;
+                if hits != 0 {
+                    return Search::Found((at + hits.trailing_zeros() as u64 / 8) as u32);
+                }
+                if most < u8::MAX && at_least(value, most + 1) != 0 {
+                    most = value.to_le_bytes().into_iter().fold(most, u8::max);
                 }
                 continue;
             }

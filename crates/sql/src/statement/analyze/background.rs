@@ -11,6 +11,8 @@
 //!    that are sorted.
 //! 2. Tables of sessions (`CREATE TEMPORARY TABLE`) and the system's own are left alone.
 //! 3. An error, or a cancel by `pg_cancel_backend`, ends the look at one table; the round goes on with the next one.
+//! 4. Tables that change all the time are due in every round. Looking at them takes a fiftieth of the time at most, down to one look in six
+//!    naps, which at the defaults is PostgreSQL's minute.
 
 use super::Found;
 use crate::catalog::definition::{RelationKind, Rows, TableDef};
@@ -28,6 +30,10 @@ use storage::txn::{LockKey, LockMode};
 /// How often it breathes between two rests, and between two looks at who waits for the table.
 const REST_EVERY: u32 = 128;
 const WANTED_EVERY: u32 = 8;
+
+/// A round rests so many times as long as it took, but no longer than so many naps.
+const REST_SHARE: Nanos = 50;
+const NAPS_MAX: Nanos = 6;
 
 /// When a table is due, and how it is looked at.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -56,9 +62,9 @@ impl Database {
     /// The background task: analyzes what is due, again and again, until the server stops. `settings` is asked every round.
     pub fn run_analyzer(&self, env: &Environment<'_>, mut settings: impl FnMut() -> Settings) {
         storage::vacuum::in_rounds("analysis", || {
-            let settings = settings();
+            let (settings, began) = (settings(), clock::now());
             let done = if settings.enabled { self.analyze_round(env, &settings).map(drop) } else { Ok(()) };
-            (done, settings.nap_ns)
+            (done, nap_after(clock::now() - began, settings.nap_ns))
         });
     }
 
@@ -109,6 +115,11 @@ impl Database {
         };
         Ok(definitions.tables().filter_map(|table| is_due(table)).collect())
     }
+}
+
+/// How long to rest after a round (rule 4).
+fn nap_after(round_ns: Nanos, nap_ns: Nanos) -> Nanos {
+    (REST_SHARE * round_ns).clamp(nap_ns, NAPS_MAX * nap_ns)
 }
 
 /// Looks for interrupts, and rests.
