@@ -4,8 +4,10 @@
 //! 1. Every page is as likely as any other, and of the pages' rows every row.
 //! 2. The rows are in the order in which they lie in the table.
 //! 3. The sample's memory has a limit; where rows are so long that it is reached, there are fewer of them.
+//! 4. Chance comes from a generator in memory, with a seed of the system's: a number a page and row is too many to ask the system for.
 
 use base::Result;
+use fastrand::Rng;
 use kernel::engine::random_u64;
 use storage::heap::Heap;
 use storage::page::Tid;
@@ -33,7 +35,8 @@ impl Sample {
         let mut sample = Sample { pages, ..Sample::default() };
         let (mut capacity, mut bytes) = (wanted.max(1), 0);
         let (mut seen, mut looked_at) = (0_u64, 0_u32);
-        for page in Choice::new(pages, wanted as u64) {
+        let mut random = Rng::with_seed(random_u64());
+        for page in Choice::new(pages, wanted as u64, random.fork()) {
             looked_at += 1;
             breathe()?;
             let mut scan = heap.scan_blocks(page, page + 1)?;
@@ -43,14 +46,14 @@ impl Sample {
                     bytes += row.len();
                     sample.rows.push((tid, row.to_vec()));
                 } else {
-                    let place = below(seen) as usize;
+                    let place = random.u64(..seen) as usize;
                     if let Some(old) = sample.rows.get_mut(place).filter(|_| place < capacity) {
                         bytes = bytes + row.len() - old.1.len();
                         *old = (tid, row.to_vec());
                     }
                 }
                 while bytes > memory && sample.rows.len() > 1 {
-                    let (_, row) = sample.rows.swap_remove(below(sample.rows.len() as u64) as usize);
+                    let (_, row) = sample.rows.swap_remove(random.usize(..sample.rows.len()));
                     bytes -= row.len();
                     capacity = sample.rows.len();
                 }
@@ -70,21 +73,17 @@ impl Sample {
     }
 }
 
-/// A number below another one, all as likely.
-fn below(limit: u64) -> u64 {
-    ((u128::from(random_u64()) * u128::from(limit)) >> 64) as u64
-}
-
 /// So many numbers out of the first ones, by chance and in order: Knuth's algorithm S.
 struct Choice {
     next: u32,
     end: u32,
     wanted: u64,
+    random: Rng,
 }
 
 impl Choice {
-    fn new(end: u32, wanted: u64) -> Choice {
-        Choice { next: 0, end, wanted }
+    fn new(end: u32, wanted: u64, random: Rng) -> Choice {
+        Choice { next: 0, end, wanted, random }
     }
 }
 
@@ -96,7 +95,7 @@ impl Iterator for Choice {
             let left = u64::from(self.end - self.next);
             let number = self.next;
             self.next += 1;
-            if below(left) < self.wanted {
+            if self.random.u64(..left) < self.wanted {
                 self.wanted -= 1;
                 return Some(number);
             }
