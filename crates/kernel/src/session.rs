@@ -923,6 +923,7 @@ impl Session {
     pub fn consume(&mut self, bytes: usize) {
         self.consumed += bytes;
         debug_assert!(self.consumed <= self.input.len());
+        engine::expect_local().has_consumed.set(true);
         if self.consumed == self.input.len() {
             self.input.clear();
             self.consumed = 0;

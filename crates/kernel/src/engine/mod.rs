@@ -298,6 +298,8 @@ pub(crate) struct Local {
     pub(crate) io: crate::io::LocalIo,
     /// With fibers: answers that wait to be sent together.
     pub(crate) gather: crate::net::Gather,
+    /// With fibers: whether the running one has taken a message since it was resumed, and so does more than end a request.
+    pub(crate) has_consumed: Cell<bool>,
 }
 
 impl Local {
@@ -316,6 +318,7 @@ impl Local {
             slice_start: Cell::new(0),
             io: crate::io::LocalIo::new(config),
             gather: crate::net::Gather::new(config.gather_answers && sessions == Sessions::Fiber),
+            has_consumed: Cell::new(false),
         }
     }
 
@@ -549,11 +552,13 @@ pub(crate) fn take_buffers() -> (Vec<u8>, Vec<u8>) {
 /// Gives buffers back, unless they have grown so large that they had better be freed.
 pub(crate) fn return_buffers(mut input: Vec<u8>, mut output: Vec<u8>) {
     const KEPT: usize = 256 << 10;
+    // As many as may park in one round of an engine with fibers.
+    const PAIRS: usize = 128;
     if input.capacity() <= KEPT && output.capacity() <= KEPT {
         input.clear();
         output.clear();
         let mut pool = expect_local().buffers.borrow_mut();
-        if pool.len() < 64 {
+        if pool.len() < PAIRS {
             pool.push((input, output));
         }
     }

@@ -33,7 +33,8 @@ use std::sync::atomic::Ordering::*;
 
 /// A fresh request that has waited longer than this goes to an engine that sleeps, or to one where requests wait for less
 /// than half as long.
-const HAND_OVER_AFTER_NS: Nanos = 500_000;
+/// More than a round ([`LOOK_AFTER_NS`]) and a slice, so that what has come since the last look at the port is not among it.
+const HAND_OVER_AFTER_NS: Nanos = 1_000_000;
 /// A fresh request that has waited longer than this is overdue.
 const OVERDUE_AFTER_NS: Nanos = 1_000_000;
 /// How long ago an engine may have started the request whose wait says how long requests wait there: one that has started
@@ -44,6 +45,7 @@ const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 /// than 100 in 600 µs; 128 in 2 ms are no better).
 const RUNS_PER_LOOK: usize = 128;
 const LOOK_AFTER_NS: Nanos = 600_000;
+const _: () = assert!(HAND_OVER_AFTER_NS > LOOK_AFTER_NS && net::EVENTS_MAX > RUNS_PER_LOOK);
 /// So many slices of a fiber whose session is in an open transaction go before those of others: what takes longer is no short statement.
 /// They are counted from when the session was given a fiber; what came in one piece with a long statement, or just after it, counts as
 /// its part.
@@ -370,14 +372,16 @@ impl Loop {
         let mut now = clock::now();
         let mut went_on = 0;
         // Those of now: who goes on with more requests may have another answer gathered, and sent by another one's statement. The time
-        // of those counts; all that only park do so at once. Were theirs counted too, an engine whose CPU was taken for a while would
-        // keep a queue of them that never becomes shorter, and come back to hundreds of stacks that no cache holds any more.
+        // of those counts, whether they park behind them or not; all that only park do so at once. Were theirs counted too, an engine
+        // whose CPU was taken for a while would keep a queue of them that never becomes shorter, and come back to hundreds of stacks that
+        // no cache holds any more.
         for _ in 0..local.gather.sent() {
             let Some(id) = local.gather.next_sent() else { break };
             local.begin_slice(now);
-            let parked = self.resume(id);
+            local.has_consumed.set(false);
+            let is_done = self.resume(id);
             let begun = std::mem::replace(&mut now, clock::now());
-            if !parked {
+            if !is_done || local.has_consumed.get() {
                 went_on += now - begun;
                 if went_on >= LOOK_AFTER_NS {
                     break;

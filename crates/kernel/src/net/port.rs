@@ -147,7 +147,7 @@ pub(crate) fn register(slot: &SessionShared, socket: &Socket) -> bool {
 }
 
 /// What one look takes in at most: more than an engine runs before the next one.
-pub(crate) const EVENTS_MAX: usize = 64;
+pub(crate) const EVENTS_MAX: usize = 256;
 
 /// Looks at a port, sleeping at most `timeout` (none: until something comes). Answers how much arrived.
 pub(crate) fn wait_port(
