@@ -46,6 +46,14 @@ fn parse(name: &str, statement: &str) -> Vec<u8> {
     message(b'P', &[text(name), text(statement), vec![0, 0]].concat())
 }
 
+/// `Parse` that says its parameters' types.
+fn parse_typed(name: &str, statement: &str, types: &[u32]) -> Vec<u8> {
+    let mut body = [text(name), text(statement)].concat();
+    body.extend((types.len() as u16).to_be_bytes());
+    types.iter().for_each(|oid| body.extend(oid.to_be_bytes()));
+    message(b'P', &body)
+}
+
 /// `Bind` with parameters in text, and formats of results: 0 for text, 1 for binary.
 fn bind(portal: &str, statement: &str, values: &[&str], results: &[u8]) -> Vec<u8> {
     let mut body = [text(portal), text(statement), vec![0, 0]].concat();
@@ -327,6 +335,77 @@ fn statements_that_begin_and_end_blocks_are_executed_again() {
             "E[42601] Z[I] C[BEGIN] Z[T] E[42703] Z[E] 1 Z[E] 2 C[ROLLBACK] Z[I]",
         ),
         (vec![query("begin"), named("f"), named("f")], "C[BEGIN] Z[T] 2 C[ROLLBACK] Z[I] 2 N[25P01] C[ROLLBACK] Z[I]"),
+    ]);
+}
+
+/// What may not be executed in a transaction that failed is not used up by the try, and goes on from the savepoint.
+#[test]
+fn a_portal_that_a_failed_transaction_refuses_stays() {
+    let refused = |statement: &str| {
+        vec![
+            query("begin"),
+            parse("t", statement),
+            bind("p", "t", &[], &[]),
+            query("savepoint s"),
+            query("selec"),
+            execute("p", 0),
+            sync(),
+            query("rollback to s"),
+            execute("p", 0),
+            sync(),
+            query("rollback"),
+            [close(b'S', "t"), sync()].concat(),
+        ]
+    };
+    check(&[
+        (
+            refused("begin"),
+            "C[BEGIN] Z[T] 1 2 C[SAVEPOINT] Z[T] E[42601] Z[E] E[25P02] Z[E] C[ROLLBACK] Z[T] N[25001] C[BEGIN] Z[T] C[ROLLBACK] Z[I] 3 Z[I]",
+        ),
+        (
+            refused("listen nobody"),
+            "C[BEGIN] Z[T] 1 2 C[SAVEPOINT] Z[T] E[42601] Z[E] E[25P02] Z[E] C[ROLLBACK] Z[T] C[LISTEN] Z[T] C[ROLLBACK] Z[I] 3 Z[I]",
+        ),
+        (
+            refused("select 1"),
+            "C[BEGIN] Z[T] 1 2 C[SAVEPOINT] Z[T] E[42601] Z[E] E[25P02] Z[E] C[ROLLBACK] Z[T] D[1] C[SELECT_1] Z[T] C[ROLLBACK] Z[I] 3 Z[I]",
+        ),
+        (
+            vec![
+                query("begin"),
+                parse("r", "rollback"),
+                bind("p", "r", &[], &[]),
+                query("selec"),
+                execute("p", 0),
+                sync(),
+                query("rollback"),
+            ],
+            "C[BEGIN] Z[T] 1 2 E[42601] Z[E] E[25P02] Z[E] C[ROLLBACK] Z[I]",
+        ),
+    ]);
+}
+
+/// Types of parameters that are said stay, also where nothing uses them.
+#[test]
+fn parameters_that_nothing_uses_have_to_be_brought() {
+    check(&[
+        (vec![parse_typed("b", "begin", &[23, 25]), describe(b'S', "b"), sync()], "1 t[23,25] n Z[I]"),
+        (vec![bind("", "b", &[], &[]), sync()], "E[08P01] Z[I]"),
+        (vec![bind("", "b", &["1"], &[]), sync()], "E[08P01] Z[I]"),
+        (vec![bind("", "b", &["x", "y"], &[]), sync()], "E[22P02] Z[I]"),
+        (
+            vec![bind("", "b", &["1", "y"], &[]), execute("", 0), sync(), query("rollback")],
+            "2 C[BEGIN] Z[T] C[ROLLBACK] Z[I]",
+        ),
+        (vec![parse_typed("v", "show work_mem", &[23]), describe(b'S', "v"), sync()], "1 t[23] T[work_mem:25] Z[I]"),
+        (vec![bind("", "v", &["7"], &[]), sync(), bind("", "v", &[], &[]), sync()], "2 Z[I] E[08P01] Z[I]"),
+        (
+            vec![parse_typed("e", "", &[23]), describe(b'S', "e"), bind("", "e", &["7"], &[]), execute("", 0), sync()],
+            "1 t[23] n 2 I Z[I]",
+        ),
+        (vec![parse_typed("u", "commit", &[23, 0]), sync()], "E[42P18] Z[I]"),
+        (vec![parse_typed("u", "commit", &[705]), sync()], "E[42P18] Z[I]"),
+        (vec![parse_typed("u", "", &[0]), sync()], "1 Z[I]"),
     ]);
 }
 

@@ -225,8 +225,7 @@ impl<'b> Binder<'b> {
         match root {
             Ok(root) => {
                 if let Some(number) = self.bound.client_types.iter().position(Option::is_none) {
-                    let message = format!("could not determine data type of parameter ${}", number + 1);
-                    return Err(Unbound::Error(Error::statement(sqlstate::INDETERMINATE_DATATYPE, message)));
+                    return Err(Unbound::Error(undetermined(number)));
                 }
                 Ok((self.bound, root))
             }
@@ -327,4 +326,11 @@ pub fn types_of(
 ) -> Result<Vec<Oid>> {
     let mut binder = Binder::new(setting, arena, bump);
     exprs.iter().map(|expr| Ok(binder.expr(expr, &Scope::EMPTY, expr::Clause::Execute)?.ty.oid)).collect()
+}
+
+/// The type of a parameter, counted from zero, that was neither said nor follows from its use.
+#[cold]
+pub(crate) fn undetermined(number: usize) -> Error {
+    let message = format!("could not determine data type of parameter ${}", number + 1);
+    Error::statement(sqlstate::INDETERMINATE_DATATYPE, message)
 }

@@ -6,7 +6,6 @@ use super::output::Output;
 use super::parameters::Parameters;
 use super::prepared::Progress;
 use super::query::ends_transaction;
-use super::transaction::aborted;
 use super::{Environment, Session};
 use crate::parser::ast::Utility;
 use allocator_api2::alloc::Allocator;
@@ -58,11 +57,9 @@ impl<A: Allocator + Copy> Session<A> {
         control: Control,
         out: &mut O,
     ) -> Result<()> {
-        let is_failed = self.transaction.is_failed();
         let Some(portal) = self.portal_mut(name) else { return Err(no_portal(name)) };
         match portal.progress {
             Progress::New => portal.progress = Progress::Done,
-            _ if is_failed => return Err(aborted()),
             _ => return Err(cannot_be_run(name)),
         }
         self.utility_read(env, "", &control.utility(), Parameters::NONE, false, out)

@@ -83,7 +83,7 @@ impl<A: Allocator + Copy> Session<A> {
                     let bump = bumpalo::Bump::new();
                     let parsed =
                         kernel::fiber::on_engine_stack(|| crate::parser::parse(text, range.0, range.1, &bump))?;
-                    // One that has no parameters to be typed is as good as its text.
+                    // What has no parameters to be typed, and is not kept as it was read, is as good as its text.
                     match parsed {
                         crate::parser::ast::Statement::Utility(crate::parser::ast::Utility::Call(call))
                             if !call.arguments.is_empty() =>
@@ -101,6 +101,12 @@ impl<A: Allocator + Copy> Session<A> {
                 Err(_) => return Err(Error::unsupported("a literal of this kind here")),
             },
         };
+        if head != Head::Empty
+            && body.plan().is_none()
+            && let Some(at) = types.iter().position(|&oid| [Oid(0), Oid::UNKNOWN].contains(&Oid(oid)))
+        {
+            return Err(crate::bind::undetermined(at));
+        }
         // Whatever else is wrong with the statement is said first.
         if !name.is_empty() && self.statements.contains_key(&Named(name.as_bytes())) {
             self.forget_body(body);
@@ -226,7 +232,7 @@ impl<A: Allocator + Copy> Session<A> {
         let prepared = self.statement_named(statement)?;
         let expected = {
             let plan = prepared.body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
-            plan.map_or(0, |plan| plan.client_types().len())
+            plan.map_or(prepared.declared.len(), |plan| plan.client_types().len())
         };
         if parameters.len() != expected {
             let message = format!(
@@ -235,15 +241,8 @@ impl<A: Allocator + Copy> Session<A> {
             );
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
         }
-        if self.transaction.is_failed() {
-            let ends = match prepared.body {
-                Body::Control(control) => control.ends_transaction(),
-                Body::Utility => ends_transaction_text(&prepared.text),
-                _ => false,
-            };
-            if !ends {
-                return Err(aborted());
-            }
+        if self.transaction.is_failed() && !ends_transaction(prepared.body, &prepared.text) {
+            return Err(aborted());
         }
         let body = self.current_body(env, statement)?;
         if body.plan().is_some() {
@@ -268,26 +267,17 @@ impl<A: Allocator + Copy> Session<A> {
             let message = format!("bind message has {} result formats but query has {columns} columns", results.len());
             return Err(Error::statement(sqlstate::PROTOCOL_VIOLATION, message));
         }
-        let mut values = Vec::new();
-        if let Some(plan) = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)))
-            && expected > 0
-        {
-            let styles = self.styles(env)?;
-            let style = styles.style(self.transaction.started_at());
-            let arena = Arena::new();
-            for ((value, format), oid) in parameters.zip(plan.client_types()) {
-                let ty = Type::plain(oid);
-                let datum = match (value, format) {
-                    (None, _) => Datum::Null,
-                    (Some(bytes), Format::Text) => {
-                        let text = crate::types::text::validate(bytes)?;
-                        self.read_text(env, ty, text, &arena, &style)?
-                    }
-                    (Some(bytes), Format::Binary) => io::receive(ty, bytes, &arena, &style)?,
-                };
-                blob::put_value(table::kind(oid), datum, &mut values)?;
+        let plan = body.plan().and_then(|id| Plan::new(self.plans.bytes(id)));
+        let values = match plan {
+            _ if expected == 0 => Vec::new(),
+            Some(plan) => self.read_parameters(env, parameters, plan.client_types())?,
+            None => {
+                // Nothing uses them, but they have to be values.
+                let declared = self.statement_named(statement)?.declared.iter().map(|&oid| Oid(oid));
+                self.read_parameters(env, parameters, declared)?;
+                Vec::new()
             }
-        }
+        };
         let made = match body {
             Body::Plan(id) => self.plan_for(env, id, &values)?,
             Body::Call(_) | Body::Utility | Body::Within(_) | Body::Control(_) | Body::Empty => None,
@@ -328,6 +318,31 @@ impl<A: Allocator + Copy> Session<A> {
             _ => {}
         }
         added
+    }
+
+    /// The values of parameters, one after another, as `plan::blob::put_value` writes them.
+    fn read_parameters<'a>(
+        &self,
+        env: &Environment<'_>,
+        parameters: impl Iterator<Item = Parameter<'a>>,
+        types: impl Iterator<Item = Oid>,
+    ) -> Result<Vec<u8>> {
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
+        let (arena, mut values) = (Arena::new(), Vec::new());
+        for ((value, format), oid) in parameters.zip(types) {
+            let ty = Type::plain(oid);
+            let datum = match (value, format) {
+                (None, _) => Datum::Null,
+                (Some(bytes), Format::Text) => {
+                    let text = crate::types::text::validate(bytes)?;
+                    self.read_text(env, ty, text, &arena, &style)?
+                }
+                (Some(bytes), Format::Binary) => io::receive(ty, bytes, &arena, &style)?,
+            };
+            blob::put_value(table::kind(oid), datum, &mut values)?;
+        }
+        Ok(values)
     }
 
     /// Reads a value's text form; names of objects are looked up.
@@ -415,12 +430,13 @@ impl<A: Allocator + Copy> Session<A> {
                         self.describe_utility(&text, out)
                     }
                     Body::Utility => {
-                        parameters(out, &[]);
-                        let text = String::from_utf8_lossy(&self.statement_named(name)?.text).into_owned();
+                        let prepared = self.statement_named(name)?;
+                        parameters(out, &prepared.declared);
+                        let text = String::from_utf8_lossy(&prepared.text).into_owned();
                         self.describe_utility(&text, out)
                     }
                     Body::Control(_) | Body::Empty => {
-                        parameters(out, &[]);
+                        parameters(out, &self.statement_named(name)?.declared);
                         Ok(false)
                     }
                 }
@@ -492,7 +508,14 @@ impl<A: Allocator + Copy> Session<A> {
     }
 
     fn execute_portal<O: Output>(&mut self, env: &Environment<'_>, name: &str, most: u64, out: &mut O) -> Result<()> {
-        let body = self.portal_named(name)?.body;
+        let portal = self.portal_named(name)?;
+        let body = portal.body;
+        // The portal is not used up by this, and may be executed when the transaction goes on from a savepoint. One that failed with the
+        // transaction ends nothing.
+        let ends = || !matches!(portal.progress, Progress::Failed) && ends_transaction(body, &portal.text);
+        if self.transaction.is_failed() && body != Body::Empty && !ends() {
+            return Err(aborted());
+        }
         match body {
             Body::Empty => {
                 out.empty_query();
@@ -501,9 +524,6 @@ impl<A: Allocator + Copy> Session<A> {
             Body::Utility | Body::Within(_) | Body::Call(_) => self.execute_told(env, name, most, out),
             Body::Control(control) => self.execute_control(env, name, control, out),
             Body::Plan(_) => {
-                if self.transaction.is_failed() {
-                    return Err(aborted());
-                }
                 let wanted = if most == 0 { u64::MAX } else { most };
                 let (tag, ended) = self.run_portal(env, name, wanted, out)?;
                 match ended {
@@ -802,10 +822,16 @@ impl<A: Allocator + Copy> Session<A> {
     }
 }
 
-/// May a statement that is not planned be executed in a transaction that failed?
-fn ends_transaction_text(text: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(text);
-    range_of(&text).and_then(|range| ends_transaction_in(&text, range)).unwrap_or(false)
+/// May a statement be executed in a transaction that failed? `text` is that of one that is not planned.
+fn ends_transaction(body: Body, text: &[u8]) -> bool {
+    match body {
+        Body::Control(control) => control.ends_transaction(),
+        Body::Utility => {
+            let text = String::from_utf8_lossy(text);
+            range_of(&text).and_then(|range| ends_transaction_in(&text, range)).unwrap_or(false)
+        }
+        Body::Plan(_) | Body::Call(_) | Body::Within(_) | Body::Empty => false,
+    }
 }
 
 /// A portal that has failed, or has been executed and gives no rows.

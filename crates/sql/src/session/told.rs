@@ -1,4 +1,5 @@
-//! What a portal of a statement that is not planned answers: `SHOW`, `EXPLAIN`, `FETCH`, `EXECUTE`, `CALL` and all that give no rows.
+//! What a portal of a statement that is not planned answers: `SHOW`, `EXPLAIN`, `FETCH`, `EXECUTE`, `CALL` and all that give no rows but
+//! what [`super::control`] keeps.
 //!
 //! Such a statement is carried out at once and to its end, however few rows are wanted: those that are left are kept in the portal, written
 //! as the client wants them.
@@ -16,7 +17,6 @@ use super::extended::{cannot_be_run, no_portal};
 use super::output::{Column, CopyFormat, Format, Output, Tag};
 use super::parameters::Parameters;
 use super::prepared::{Body, Progress, format_of};
-use super::transaction::aborted;
 use super::{Environment, Session, bytes_in};
 use allocator_api2::alloc::Allocator;
 use base::codec::Reader;
@@ -162,12 +162,10 @@ impl<A: Allocator + Copy> Session<A> {
         most: u64,
         out: &mut O,
     ) -> Result<()> {
-        let is_failed = self.transaction.is_failed();
         let Some(portal) = self.portal_mut(name) else { return Err(no_portal(name)) };
         let (body, formats) = (portal.body, portal.formats.to_vec());
         match portal.progress {
             Progress::New => {}
-            _ if is_failed => return Err(aborted()),
             Progress::Told { .. } => return self.give_told(name, most, out),
             _ => return Err(cannot_be_run(name)),
         }
@@ -175,9 +173,6 @@ impl<A: Allocator + Copy> Session<A> {
         let mut told = Told::executing(out, &formats, most > 0);
         match body {
             Body::Call(call) => {
-                if is_failed {
-                    return Err(aborted());
-                }
                 let parameters = self.portal_mut(name).map_or(Vec::new(), |portal| portal.parameters.to_vec());
                 self.execute_call(env, call, &parameters, &mut told)?;
             }

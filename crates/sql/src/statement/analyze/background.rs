@@ -1,9 +1,9 @@
 //! Statistics of tables that have changed, gathered in the background.
 //!
 //! ```text
-//!  every nap: a table with more changes than a threshold and a share of its rows --- nobody has it locked ---> a look ---> written down
-//!                                                              \- else: next time                            \- somebody waits for it:
-//!                                                                                                                the look is given up
+//!  each round: a table with more changes than a threshold and a share of its rows --- nobody has it locked ---> a look ---> written down
+//!                                                               \- else: next time                            \- somebody waits for it:
+//!                                                                                                                 the look is given up
 //! ```
 //!
 //! Rules
@@ -11,8 +11,8 @@
 //!    that are sorted.
 //! 2. Tables of sessions (`CREATE TEMPORARY TABLE`) and the system's own are left alone.
 //! 3. An error, or a cancel by `pg_cancel_backend`, ends the look at one table; the round goes on with the next one.
-//! 4. Tables that change all the time are due in every round. Looking at them takes a fiftieth of the time at most, down to one look in six
-//!    naps, which at the defaults is PostgreSQL's minute.
+//! 4. Tables that change all the time are due in every round. A round is followed by fifty times as long a rest, but by no more than six naps,
+//!    which at the defaults are PostgreSQL's minute.
 
 use super::Found;
 use crate::catalog::definition::{RelationKind, Rows, TableDef};
@@ -40,7 +40,7 @@ const NAPS_MAX: Nanos = 6;
 pub struct Settings {
     /// False: nothing is done (`autovacuum`).
     pub enabled: bool,
-    /// The pause between two rounds (`autovacuum_naptime`).
+    /// The shortest pause between two rounds (`autovacuum_naptime`).
     pub nap_ns: Nanos,
     /// So many changes (`autovacuum_analyze_threshold`) …
     pub threshold: u64,
