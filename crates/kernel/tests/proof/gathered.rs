@@ -1,8 +1,9 @@
 //! Answers that an engine with fibers sends together: they are, none waits for a long statement, and what one client does with its own
 //! disturbs nobody else's.
 
+use crate::figure;
 use crate::support::runner::Test;
-use crate::support::{Client, Server, Setup, pooled};
+use crate::support::{Client, Server, Setup, one_of_three, pooled};
 use kernel::config::Sessions;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -22,6 +23,8 @@ pub fn tests() -> Vec<Test> {
         tests.push((format!("gathered::not_where_off_{name}"), Box::new(move || together(alone))));
         tests.push((format!("gathered::without_a_pause_{name}"), Box::new(move || without_a_pause(Setup::of(model)))));
         tests.push((format!("gathered::not_for_long_{name}"), Box::new(move || not_for_long(setup))));
+        let behind = move || one_of_three(|| behind_their_answers(setup));
+        tests.push((format!("gathered::behind_their_answers_{name}"), Box::new(behind)));
         tests.push((format!("gathered::unwell_{name}"), Box::new(move || unwell(Setup::of(model)))));
     }
     tests
@@ -141,6 +144,55 @@ fn not_for_long(setup: Setup) {
     });
     assert_eq!(seen, rings_are_had(), "{}: gathered {counted:?}", setup.name());
     server.stop();
+}
+
+/// Sessions that go on behind an answer with what their clients have sent with it are not all served before the engine looks at its port:
+/// who asks then waits for a few of them.
+fn behind_their_answers(setup: Setup) -> Result<(), String> {
+    const CLIENTS: u64 = 24;
+    /// Longer than all that an engine runs between two looks.
+    const HELD_US: u64 = 1000;
+    const BEFORE_MAX: u64 = 4;
+    const TIMES: u64 = 9;
+    let server = Server::start(setup);
+    let (mut busy, mut probe) = (server.connect(), server.connect());
+    let mut clients = server.connect_many(CLIENTS as usize);
+    [&mut busy, &mut probe].into_iter().chain(&mut clients).for_each(|client| client.expect("ping", "pong"));
+    let done = |probe: &mut Client| {
+        assert!(probe.ask("sums").starts_with("counted="));
+        let counts = probe.line().unwrap();
+        probe.line().unwrap();
+        counts.split(' ').find_map(|pair| pair.strip_prefix("1=")?.parse().ok()).unwrap_or(0)
+    };
+    let mut before: Vec<u64> = Vec::new();
+    for round in 1..=TIMES {
+        occupy(&mut busy, round as usize);
+        clients.iter_mut().for_each(|client| client.send(&format!("ping\nflush\nadd 1 1 {HELD_US}")).unwrap());
+        // Its session goes on first.
+        assert_eq!(clients[0].line().unwrap(), "pong");
+        before.push(done(&mut probe) - (round - 1) * CLIENTS);
+        for client in &mut clients[1..] {
+            assert_eq!(client.line().unwrap(), "pong");
+        }
+        for client in &mut clients {
+            assert_eq!(client.line().unwrap(), format!("ok {round}"));
+        }
+        assert_eq!(busy.line().unwrap(), "ok");
+    }
+    assert_eq!(done(&mut probe), TIMES * CLIENTS);
+    let gathered = probe.stat("gathered");
+    server.stop();
+    assert!(gathered > 0 || !rings_are_had(), "{}", setup.name());
+    figure!(
+        "{}: of {CLIENTS} sessions behind their answers went on before another client's request: {before:?}",
+        setup.name()
+    );
+    let mut sorted = before.clone();
+    sorted.sort_unstable();
+    match sorted[TIMES as usize / 2] <= BEFORE_MAX {
+        true => Ok(()),
+        false => Err(format!("{}: before another client's request went on {before:?}", setup.name())),
+    }
 }
 
 /// Clients that do not read, and others that leave before their answer comes: all the rest are answered, and who begins to read finds

@@ -12,6 +12,7 @@
 //! | `limit MS COMMAND`, `idle MS` | a time-out for that command; for the rest that follows | the command's; `ok` |
 //! | `put K BYTES SEED`, `get K`, `drop K` | a value of that size in the arena | `ok`, `value BYTES SEED` once it is found whole |
 //! | `big BYTES` | a long answer | that many bytes in lines of 64 |
+//! | `flush` | sends the answers so far, before it looks at the next command | nothing |
 //! | `who`, `number N`, `waiters EVENT` | where it runs; what session N does; who waits for that | see there |
 //! | `stat`, `sums`, `ping` | the server's figures; what was added, in three ways; nothing | see there |
 //! | `cancel N`, `terminate N` | interrupts session N | `ok` |
@@ -216,6 +217,7 @@ impl TestService {
                 answer(session, "ok");
             }
             "big" => big(session, key)?,
+            "flush" => session.flush_answers()?,
             "who" => who(session),
             "number" => number_of(session, number(1) as u32),
             "waiters" => waiters(session, words.get(1).copied().unwrap_or_default()),

@@ -171,3 +171,20 @@ impl Session<Global> {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_rests_in_proportion_and_not_for_ever() {
+        const SECOND: Nanos = 1_000_000_000;
+        let nap = 10 * SECOND;
+        let rests = |round_ms: u64| nap_after(round_ms * 1_000_000, nap) / SECOND;
+        // An idle server's rounds are as often as the setting says; what takes long is a fiftieth of the time, but is due once a minute.
+        assert_eq!([0, 1, 200].map(rests), [10, 10, 10]);
+        assert_eq!([400, 800, 1200].map(rests), [20, 40, 60]);
+        assert_eq!([1300, 60_000, 3_600_000].map(rests), [60, 60, 60]);
+        assert_eq!(nap_after(SECOND, 0), 0);
+    }
+}
