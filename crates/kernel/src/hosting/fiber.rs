@@ -19,6 +19,7 @@
 //! sleeps, or lets requests wait for much less long, fresh requests are handed over, and the session's home moves with it.
 
 use super::sleeper::Sleeper;
+use super::spinning::Spinning;
 use super::{FIRST_MAX, claim, group, make_ready, request};
 use crate::clock::{self, Nanos};
 use crate::engine::{self, EngineShared, Local, State, inbox};
@@ -50,8 +51,6 @@ const _: () = assert!(HAND_OVER_AFTER_NS > LOOK_AFTER_NS && net::EVENTS_MAX > RU
 /// They are counted from when the session was given a fiber; what came in one piece with a long statement, or just after it, counts as
 /// its part.
 const SLICES_FIRST: u32 = 8;
-/// An offer of the CPU that takes longer than this was taken.
-const CPU_IS_WANTED_NS: Nanos = 5_000;
 /// How long an engine that is to stop sleeps at most, while fibers of its own still wait.
 const STOPPING_NAP_NS: Nanos = 2_000_000;
 
@@ -85,41 +84,6 @@ pub(crate) fn queue(slot: &'static SessionShared) {
     let home = engine::engine(EngineId(slot.home.load(SeqCst)));
     inbox::handed(home).insert(slot.id());
     engine::ring(home);
-}
-
-/// Whether spinning before a sleep pays: where it does not (few CPUs, slow clients), it only takes the CPU from the client.
-#[derive(Default)]
-struct Spinning {
-    /// Sleeps that are still to come before spinning is tried again.
-    skips: u32,
-    /// Spins in vain since the last that was not.
-    misses: u32,
-}
-
-impl Spinning {
-    /// Spins in vain after which spinning is left out; each further one doubles the sleeps without.
-    const MISSES: u32 = 4;
-    const SKIPS: u32 = 64;
-    const DOUBLINGS_MAX: u32 = 6;
-
-    fn worth_it(&mut self) -> bool {
-        if self.skips == 0 {
-            return true;
-        }
-        self.skips -= 1;
-        false
-    }
-
-    fn hit(&mut self) {
-        self.misses = 0;
-    }
-
-    fn missed(&mut self) {
-        self.misses += 1;
-        if let Some(doublings) = self.misses.checked_sub(Self::MISSES) {
-            self.skips = Self::SKIPS << doublings.min(Self::DOUBLINGS_MAX);
-        }
-    }
 }
 
 struct Loop {
@@ -452,7 +416,7 @@ impl Loop {
         let me = self.local.shared;
         me.set_state(State::Idle);
         net::sweep(self.local);
-        if spin_ns > 0 && self.spin.worth_it() {
+        if spin_ns > 0 && self.spin.is_worth_it() {
             // A port that has something for ever, as a listener that was shut down has, must not keep requests from being handed over.
             self.local.io.reap();
             // What is there already says nothing about how soon more comes.
@@ -460,27 +424,17 @@ impl Loop {
                 self.looked = true;
                 return;
             }
-            let mut now = clock::real_now();
-            let end = now + spin_ns;
-            loop {
-                let offered = now;
-                std::thread::yield_now();
-                now = clock::real_now();
-                let is_wanted = now - offered > CPU_IS_WANTED_NS;
+            let mut spin = std::mem::take(&mut self.spin);
+            let found = spin.spin(spin_ns, || {
                 self.local.io.reap();
-                let found = self.look(port, Some(0));
-                if found > 0 || !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty() {
-                    me.stats.spins_hit.add(1);
-                    self.spin.hit();
-                    self.looked = true;
-                    return;
-                }
-                if now >= end || is_wanted {
-                    break;
-                }
-                now = clock::real_now();
+                self.look(port, Some(0)) > 0 || !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty()
+            });
+            self.spin = spin;
+            if found {
+                me.stats.spins_hit.add(1);
+                self.looked = true;
+                return;
             }
-            self.spin.missed();
         }
         me.bell.store(1, SeqCst);
         crate::fault::point("bell armed");

@@ -320,17 +320,22 @@ pub(crate) fn waiting_for_clients() -> u32 {
     group().standing_by.load(SeqCst)
 }
 
+/// True if more engines of a shared group serve than should.
+pub(crate) fn has_too_many() -> bool {
+    let group = group();
+    group.active.load(SeqCst) > group.target.load(Relaxed)
+}
+
 /// Stands by, if enough others serve, until called. For an engine of a shared group that is about to look for work. False
 /// if it is to end.
 pub(crate) fn stand_by_if_many(local: &Local) -> bool {
-    let group = group();
-    if group.active.load(SeqCst) <= group.target.load(Relaxed) {
+    if !has_too_many() {
         return true;
     }
-    let me = local.shared;
+    let (me, group) = (local.shared, group());
     {
         let counting = group.counting.lock();
-        if group.active.load(SeqCst) <= group.target.load(Relaxed) {
+        if !has_too_many() {
             return true;
         }
         group.recount(&counting, me, ACTIVE, STANDING_BY);

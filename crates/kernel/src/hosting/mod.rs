@@ -6,7 +6,8 @@
 //! | [`shared`] | for one request |
 //! | [`fiber`] | while it runs: at every wait it gives the engine up |
 //!
-//! [`group`] counts a group's engines and calls spares, [`sleeper`] is how an idle engine with fibers sleeps.
+//! [`group`] counts a group's engines and calls spares, [`sleeper`] is how an idle engine with fibers sleeps, [`spinning`] what pooled ones do
+//! before.
 //!
 //! All three serve by the same steps, [`serve`] and [`finish`]; they differ in where a session is while nothing comes.
 //!
@@ -22,6 +23,7 @@ pub(crate) mod fiber;
 pub(crate) mod group;
 pub(crate) mod shared;
 pub(crate) mod sleeper;
+pub(crate) mod spinning;
 
 use crate::clock::Nanos;
 use crate::config::{EngineKind, Primitive};

@@ -4,11 +4,13 @@
 //! for what comes. An engine that finds others idle takes one session and leaves the rest to them; when all are busy it
 //! takes what is there into the group's ready sets, where sessions in an open transaction go first, a few at a time. While there
 //! are ready sessions an engine looks at the port between two of them, now and then: who is not in a set yet waits too, and
-//! so does who wants to connect.
+//! so does who wants to connect. Who finds nothing looks for a while before it sleeps ([`super::spinning`]), and counts as one that
+//! serves meanwhile: what others queue then it takes itself.
 //!
 //! A session that waits in the middle of a request keeps its engine, and so does one that has used its time slice up;
 //! [`super::group`] sees to it that another engine serves then.
 
+use super::spinning::Spinning;
 use super::{FIRST_MAX, claim, group, make_ready, request};
 use crate::engine::{self, Local, State, inbox};
 use crate::net::{self, Arrived};
@@ -94,6 +96,8 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
     }
     group::ask_for_spares(supervisor::config().spare_engines.max(1));
     let turns = Turns::default();
+    let mut spinning = Spinning::default();
+    let spin_ns = supervisor::config().engine_idle_spin_us as u64 * 1000;
     let mut looked_at = clock::now();
     while !supervisor::stopping() {
         if !group::stand_by_if_many(local) {
@@ -109,16 +113,11 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         }
         net::sweep(local);
         local.shared.set_state(State::Idle);
-        let others_idle = group::begin_idle(local) > 0;
-        // A session may have been queued by somebody who saw nobody idle.
-        let empty = inbox::ready(true).is_empty() && inbox::ready(false).is_empty();
         let mut mine = None;
-        if empty {
-            let most = if others_idle { 1 } else { BATCH };
-            local.shared.stats.sleeps.add(1);
-            look(local, service, most, None, Some(&mut mine));
+        let spins = spin_ns > 0 && spinning.is_worth_it();
+        if !(spins && spin(local, service, &mut spinning, spin_ns, &mut mine)) {
+            sleep(local, service, &mut mine);
         }
-        group::end_idle(local);
         if let Some(slot) = mine {
             let another_first = !slot.in_transaction() && !inbox::ready(true).is_empty();
             if another_first || supervisor::config().move_sessions {
@@ -131,15 +130,54 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
     group::end(local.shared);
 }
 
-/// Looks at the port, sleeping at most `timeout`. What has come goes to the ready sets; but the first session is left in `mine`,
-/// if given, to be served at once.
+/// Looks for work for a while, before it sleeps; true if there was some.
+fn spin(
+    local: &'static Local,
+    service: &'static dyn Service,
+    spinning: &mut Spinning,
+    span: clock::Nanos,
+    mine: &mut Option<&'static SessionShared>,
+) -> bool {
+    let mut find = || look(local, service, most_to_take(group::somebody_idle()), Some(0), Some(mine)) > 0;
+    // What is there already says nothing about how soon more comes.
+    if find() {
+        return true;
+    }
+    let found = spinning.spin(span, || find() || any_ready() || group::has_too_many() || supervisor::stopping());
+    local.shared.stats.spins_hit.add(found as u64);
+    found
+}
+
+/// Sleeps until something comes.
+fn sleep(local: &'static Local, service: &'static dyn Service, mine: &mut Option<&'static SessionShared>) {
+    let others_idle = group::begin_idle(local) > 0;
+    // A session may have been queued by somebody who saw nobody idle.
+    if !any_ready() {
+        local.shared.stats.sleeps.add(1);
+        look(local, service, most_to_take(others_idle), None, Some(mine));
+    }
+    group::end_idle(local);
+}
+
+/// How many sessions to take from the port: what is left there those find who sleep on it.
+fn most_to_take(others_idle: bool) -> usize {
+    if others_idle { 1 } else { BATCH }
+}
+
+/// True if there are sessions in a ready set.
+fn any_ready() -> bool {
+    !(inbox::ready(true).is_empty() && inbox::ready(false).is_empty())
+}
+
+/// Looks at the port, sleeping at most `timeout`; answers how much arrived. What has come goes to the ready sets; but the first session is
+/// left in `mine`, if given, to be served at once.
 fn look(
     local: &'static Local,
     service: &'static dyn Service,
     most: usize,
     timeout: Option<clock::Nanos>,
     mut mine: Option<&mut Option<&'static SessionShared>>,
-) {
+) -> usize {
     net::wait_port(local, net::shared_port(), most, timeout, |arrived| match arrived {
         Arrived::Session(slot) => {
             if make_ready(slot) {
@@ -152,7 +190,7 @@ fn look(
         }
         Arrived::Listener(listener) => net::accept_pooled(local, service, listener),
         Arrived::Bell => {}
-    });
+    })
 }
 
 /// Looks at the port between two sessions, unless somebody sleeps there, who takes what comes.
@@ -162,7 +200,7 @@ fn look_between(local: &'static Local, service: &'static dyn Service) {
     }
     look(local, service, BATCH, Some(0), None);
     // This engine may be one too many, and stand by now; then who has gone to sleep meanwhile must know of what was taken.
-    if group::somebody_idle() && !(inbox::ready(true).is_empty() && inbox::ready(false).is_empty()) {
+    if group::somebody_idle() && any_ready() {
         net::wake_port(net::shared_port());
     }
 }
@@ -177,7 +215,7 @@ fn serve(local: &'static Local, service: &dyn Service, slot: &'static SessionSha
     // Others may be blocked since the last look; then somebody must stand in for them while this engine is busy.
     group::call_if_short();
     // What this engine has left in the ready sets is for those who sleep: how long this request takes, nobody knows.
-    if group::somebody_idle() && !(inbox::ready(true).is_empty() && inbox::ready(false).is_empty()) {
+    if group::somebody_idle() && any_ready() {
         net::wake_port(net::shared_port());
     }
     request(service, slot);
