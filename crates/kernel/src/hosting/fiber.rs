@@ -147,7 +147,7 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
         fibers: std::iter::repeat_with(|| None).take(session::slots().len()).collect(),
         stacks: Pool::new(config.fiber_stack_bytes),
         sleeper: Sleeper::new(local.shared, port),
-        spin: Spinning::default(),
+        spin: Spinning::alone(),
         looked: false,
         passed: 0,
         resumable: VecDeque::new(),
@@ -424,7 +424,7 @@ impl Loop {
                 self.looked = true;
                 return;
             }
-            let mut spin = std::mem::take(&mut self.spin);
+            let mut spin = std::mem::replace(&mut self.spin, Spinning::alone());
             let found = spin.spin(spin_ns, || {
                 self.local.io.reap();
                 self.look(port, Some(0)) > 0 || !inbox::posted(me).is_empty() || !inbox::handed(me).is_empty()

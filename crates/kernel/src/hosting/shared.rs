@@ -96,7 +96,7 @@ pub(crate) fn run(local: &'static Local, service: &'static dyn Service) {
     }
     group::ask_for_spares(supervisor::config().spare_engines.max(1));
     let turns = Turns::default();
-    let mut spinning = Spinning::default();
+    let mut spinning = Spinning::among_others();
     let spin_ns = supervisor::config().engine_idle_spin_us as u64 * 1000;
     let mut looked_at = clock::now();
     while !supervisor::stopping() {
