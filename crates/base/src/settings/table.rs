@@ -154,8 +154,8 @@ settings! {
     /// How long an engine without work looks for some before it sleeps.
     ///
     /// Engines that sessions share do, and engines with fibers. It saves the cost of a sleep and a wake-up and pays with CPU time: less of
-    /// it where others want the CPU, because the engine offers it to them at each look and sleeps when they take it. `0` sleeps at once.
-    /// Ignored when `sessions` is `dedicated`.
+    /// it where others want the CPU, because the engine offers it to them at each look and sleeps when they take it. An engine
+    /// that finds too little in this way leaves it out for a while. `0` sleeps at once. Ignored when `sessions` is `dedicated`.
     EngineIdleSpin "engine_idle_spin": ExecutionModel, Start, integer(0, 1_000_000, Unit::Microseconds, 50);
 
     /// How long a waiting session that holds its engine spins before it sleeps.
