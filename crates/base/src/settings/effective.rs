@@ -66,6 +66,9 @@ pub struct Reloaded {
 const SHARED_BUFFERS_MIN: i64 = 16;
 const SHARED_BUFFERS_AUTO_BYTES_MAX: u64 = 1 << 30;
 const WAL_BUFFERS_AUTO: std::ops::RangeInclusive<i64> = 8..=2048;
+/// How many engines that sessions share there are for each CPU, if nobody says. One is not enough: it is put off its CPU in the midst of a
+/// request, and a CPU that has nothing to do finds nobody to serve what comes.
+const SHARED_ENGINES_PER_CPU: i64 = 2;
 /// The bytes of a page, in which both are counted.
 const BLOCK_BYTES: u64 = 8192;
 
@@ -233,8 +236,11 @@ impl Effective {
                 "engines = {engines} is ignored, because sessions = dedicated gives every session an engine of its own"
             )),
             "dedicated" => {}
-            _ if engines == 0 => self.override_with(Engines, number(i64::from(machine.cpus.clamp(1, 1024)))),
-            _ => {}
+            _ if engines > 0 => {}
+            word => {
+                let each = if word == "shared" { SHARED_ENGINES_PER_CPU } else { 1 };
+                self.override_with(Engines, number((i64::from(machine.cpus) * each).clamp(1, 1024)));
+            }
         }
         if self.integer(SharedBuffers) == 0 {
             let blocks = (machine.memory_bytes / 4).min(SHARED_BUFFERS_AUTO_BYTES_MAX) / BLOCK_BYTES;
@@ -396,6 +402,8 @@ mod tests {
         assert_eq!(effective.text(ExecutionModel), "process/shared");
         assert_eq!(effective.origin(Engines), &Origin::Computed);
         assert_eq!(effective.listen()[1].host, "localhost");
+        assert_eq!(effective.integer(Engines), 4);
+        assert_eq!(serve("--sessions shared --engines 1").unwrap().integer(Engines), 1);
         for (memory, expected) in [(0, "128kB"), (1 << 30, "256MB"), (24 << 30, "1GB")] {
             let effective = Layers::new().effective(Machine { cpus: 0, memory_bytes: memory }).unwrap();
             assert_eq!(effective.show(SharedBuffers), expected);

@@ -7,6 +7,9 @@
 //! so does who wants to connect. Who finds nothing looks for a while before it sleeps ([`super::spinning`]), and counts as one that
 //! serves meanwhile: what others queue then it takes itself.
 //!
+//! There are more engines than CPUs, unless somebody says otherwise: one that is put off its CPU in the midst of a request stays there, and a CPU
+//! that becomes free needs another to serve what comes.
+//!
 //! A session that waits in the middle of a request keeps its engine, and so does one that has used its time slice up;
 //! [`super::group`] sees to it that another engine serves then.
 
