@@ -129,10 +129,11 @@ settings! {
     /// sessions.
     Sessions "sessions": ExecutionModel, Start, one_of(&choice::SESSIONS, "fiber"), option "--sessions";
 
-    /// How many engines serve the sessions that own none; `0` takes one for each CPU, and two where `sessions` is `shared`.
+    /// How many engines serve the sessions that own none; `0` takes one or two for each CPU.
     ///
-    /// An engine that sessions share is put off its CPU by whoever wakes there, in the midst of a request. With a second one for
-    /// each CPU there is another to serve where a CPU has nothing else to do. The setting is ignored, with a notice, when `sessions` is `dedicated`.
+    /// It takes two where `sessions` is `shared`: an engine that sessions share is put off its CPU by whoever wakes there, in the midst of a
+    /// request, and another has to serve where a CPU has nothing else to do. The setting is ignored, with a notice, when `sessions` is
+    /// `dedicated`.
     Engines "engines": ExecutionModel, Start, integer(0, 1024, Unit::None, 0), option "--engines";
 
     /// The execution model of the engines that serve this session.
