@@ -74,17 +74,20 @@ impl Btree {
         // A bit for each key that is still above its leaf.
         let mut above = u64::MAX.checked_shr((KEYS_MAX - keys.len()) as u32).unwrap_or(0);
         let mut steps = 0;
+        let mut numbers = Vec::new();
         while above != 0 {
             // All keys that are at the same page take their step together.
             let block = blocks[above.trailing_zeros() as usize];
             let page = self.read(block)?;
             let view = tree_page(&page)?;
-            let mut searches = (!view.is_leaf()).then(|| view.searches());
+            let is_here = |at: &usize| above & 1 << at != 0 && blocks[*at] == block;
+            let here = (0..keys.len()).filter(is_here).fold(0u64, |here, at| here | 1 << at);
+            let searches = (!view.is_leaf()).then(|| view.searches(here.count_ones() as usize, &mut numbers));
             for (at, key) in keys.iter().enumerate() {
-                if blocks[at] != block || above & 1 << at == 0 {
+                if here & 1 << at == 0 {
                     continue;
                 }
-                let Some(searches) = &mut searches else {
+                let Some(searches) = &searches else {
                     above &= !(1 << at);
                     continue;
                 };

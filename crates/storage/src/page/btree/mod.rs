@@ -47,6 +47,7 @@
 mod change;
 mod check;
 pub mod search;
+pub mod several;
 pub mod split;
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl<'a> BtreePage<'a> {
     #[inline]
     fn alike(self, slots: &[[u8; SLOT_BYTES]], head: u16, sought: &Sought<'_>) -> Alike {
         let count = slots.partition_point(|slot| slot_head(slot) == head);
-        let number = |position: usize| self.number_in(&slots[position], sought);
+        let number = |position: usize| self.number_in(&slots[position], sought.skip, sought.front);
         Alike { count, least: number(0), most: number(count - 1) }
     }
 
@@ -146,7 +146,7 @@ impl<'a> BtreePage<'a> {
     /// Is the entry of a slot with the sought head before what is sought, or, with `OR_EQUAL`, at it?
     #[inline(always)]
     fn is_before<const OR_EQUAL: bool>(self, slot: &[u8; SLOT_BYTES], sought: &Sought<'_>) -> bool {
-        match self.number_in(slot, sought).cmp(&sought.number) {
+        match self.number_in(slot, sought.skip, sought.front).cmp(&sought.number) {
             Ordering::Less => true,
             Ordering::Greater => false,
             Ordering::Equal => self.is_pair_before::<OR_EQUAL>(slot, sought.key, sought.tid),
@@ -165,9 +165,9 @@ impl<'a> BtreePage<'a> {
         }
     }
 
-    /// The [number](number_of) of what follows the shared bytes of a slot's key.
+    /// The [number](number_of) of what follows the `skip` shared bytes of a slot's key, where an entry has that from its byte `front` on.
     #[inline(always)]
-    fn number_in(self, slot: &[u8; SLOT_BYTES], sought: &Sought<'_>) -> u64 {
+    pub(super) fn number_in(self, slot: &[u8; SLOT_BYTES], skip: usize, front: usize) -> u64 {
         /// The first bytes of a number, by how many of them are the key's.
         const KEPT: [u64; NUMBER_BYTES + 1] = [
             0,
@@ -181,8 +181,8 @@ impl<'a> BtreePage<'a> {
             u64::MAX,
         ];
         let at = (u16::from_le_bytes([slot[0], slot[1]]) & OFFSET_BITS) as usize;
-        let length = (u16_at(self.page, at) as usize).saturating_sub(sought.skip);
-        let bytes = &self.page[(at + sought.front).min(PAGE_SIZE)..];
+        let length = (u16_at(self.page, at) as usize).saturating_sub(skip);
+        let bytes = &self.page[(at + front).min(PAGE_SIZE)..];
         // Read in one piece, with what follows the key; only a key at the page's end has nothing behind it.
         number_of(bytes) & KEPT[length.min(NUMBER_BYTES)]
     }
@@ -195,7 +195,7 @@ impl<'a> BtreePage<'a> {
     }
 
     #[inline(always)]
-    fn pair_in(self, slot: &[u8; SLOT_BYTES]) -> (&'a [u8], Tid) {
+    pub(super) fn pair_in(self, slot: &[u8; SLOT_BYTES]) -> (&'a [u8], Tid) {
         let at = (u16::from_le_bytes([slot[0], slot[1]]) & OFFSET_BITS) as usize;
         let from = at + self.entry_bytes();
         (&self.page[from..from + u16_at(self.page, at) as usize], tid_at(self.page, at))
@@ -203,7 +203,7 @@ impl<'a> BtreePage<'a> {
 
     /// The slots of the entries that are compared.
     #[inline(always)]
-    fn real_slots(self) -> &'a [[u8; SLOT_BYTES]] {
+    pub(super) fn real_slots(self) -> &'a [[u8; SLOT_BYTES]] {
         self.page[slot_at(self.first_real())..slot_at(self.count())].as_chunks().0
     }
 
@@ -249,52 +249,6 @@ impl<'a> BtreePage<'a> {
     pub(crate) fn end_search(self, key: &[u8], before: usize) -> usize {
         let slots = self.real_slots();
         if slots.is_empty() { 0 } else { self.rank_from::<false>(slots, before, key, Tid::MIN) }
-    }
-}
-
-/// Searches for several keys on one internal page: what one of them has found out of the page serves the next.
-pub struct Searches<'a> {
-    page: BtreePage<'a>,
-    /// Entries whose heads are alike: the head, where they begin, how each of their keys begins, and the rest.
-    known: Option<(u16, usize, &'a [u8], Alike)>,
-}
-
-impl<'a> BtreePage<'a> {
-    /// Begins to search for several keys. For internal pages.
-    #[inline]
-    pub fn searches(self) -> Searches<'a> {
-        debug_assert!(!self.is_leaf());
-        Searches { page: self, known: None }
-    }
-}
-
-impl Searches<'_> {
-    /// The same as [`BtreePage::child_position`].
-    #[inline]
-    pub fn child_position(&mut self, key: &[u8], tid: Tid) -> usize {
-        let (page, skip) = (self.page, self.page.skip());
-        let Some((shared, rest)) = key.split_at_checked(skip) else { return page.child_position(key, tid) };
-        let head = head_of(rest);
-        let slots = page.real_slots();
-        let sought = Sought { key, tid, number: number_of(rest), skip, front: page.entry_bytes() + skip };
-        if let Some((known, first, begin, alike)) = &self.known
-            && *known == head
-            && *begin == shared
-        {
-            return first + page.rank_among::<true>(&slots[*first..], alike, &sought);
-        }
-        let first = first_at_or_after(slots, page.run_of(slots.len(), head), head);
-        if let [one, two, ..] = &slots[first..]
-            && slot_head(one) == head
-            && slot_head(two) == head
-        {
-            let (begin, alike) = (&page.pair_in(one).0[..skip], page.alike(&slots[first..], head, &sought));
-            self.known = Some((head, first, begin, alike));
-            if begin == shared {
-                return first + page.rank_among::<true>(&slots[first..], &alike, &sought);
-            }
-        }
-        if slots.is_empty() { 0 } else { page.rank_from::<true>(slots, first, key, tid) }
     }
 }
 
@@ -359,7 +313,7 @@ const NUMBER_BYTES: usize = size_of::<u64>();
 
 /// The first eight bytes as a number that orders as they do, but for keys that go on where it ends; missing ones count as zero.
 #[inline(always)]
-fn number_of(bytes: &[u8]) -> u64 {
+pub(super) fn number_of(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {
         Some(chunk) => u64::from_be_bytes(*chunk),
         None => short_number_of(bytes),
