@@ -8,7 +8,8 @@
 //!
 //! Rules
 //! 1. The first row is given as it comes, and each run is twice as long as the one before, up to [`KEYS_MAX`]: a reader who
-//!    stops early has cost at most as many rows more as he got.
+//!    stops early has cost at most as many rows more as he got. For one who reads all rows, an aggregate or a sort, runs are as
+//!    long from the first on.
 //! 2. What a run found stays right while the statement's snapshot is held: see the rules of `storage::btree`.
 //! 3. A run ends early when its rows have many bytes.
 //! 4. An error on the way ends the run, and is the statement's when the rows before it have been given: a reader who stops before it
@@ -18,6 +19,7 @@
 //! 6. The outer node counts on its registers, as a loop does whose own outer row has more partners: before it is asked for the next run they
 //!    are set back to what it gave last.
 
+use super::ahead_key::RunKey;
 use super::store::Rows;
 use super::stored::{IndexState, Key, ONLY, SINGLE};
 use super::value::Value;
@@ -64,7 +66,9 @@ pub(super) struct Ahead {
     at: usize,
     /// How many rows the last run was to have.
     run: usize,
-    /// The keys of the rows, one after the other, and where each ends; rows without a key end where they begin.
+    /// How the rows' keys are made.
+    run_key: RunKey,
+    /// The keys, one after the other, and where each ends; rows without a key end where they begin.
     keys: Vec<u8>,
     ends: Vec<usize>,
     /// What there is of each key that is one.
@@ -78,8 +82,8 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    fn new(scan: IndexScan, state: usize, index: &IndexState) -> Ahead {
-        let (heap, shapes, index, columns) = index.access();
+    fn new(state: usize, index: &IndexState) -> Ahead {
+        let (scan, heap, shapes, index, columns) = index.access();
         Ahead {
             scan,
             heap,
@@ -91,6 +95,7 @@ impl Ahead {
             left: Vec::new(),
             at: 0,
             run: 0,
+            run_key: RunKey::default(),
             keys: Vec::new(),
             ends: Vec::new(),
             found: Vec::new(),
@@ -151,8 +156,7 @@ impl Exec<'_> {
         if !is_first && record.ahead != 0 && ahead.is_none() {
             let state = self.state_of(inner);
             if let State::Index(index) = &self.states[state] {
-                let scan = IndexScan::read(self.plan.bytes, inner);
-                *ahead = Some(Box::new(Ahead::new(scan, state, index)));
+                *ahead = Some(Box::new(Ahead::new(state, index)));
             }
         }
         let Some(ahead) = ahead else {
@@ -168,7 +172,7 @@ impl Exec<'_> {
             if ahead.is_over {
                 return Ok(Outer::Over);
             }
-            ahead.run = (ahead.run * 2).clamp(2, KEYS_MAX);
+            ahead.run = if record.all == 0 { (ahead.run * 2).clamp(2, KEYS_MAX) } else { KEYS_MAX };
             self.read_ahead(record, ahead)?;
             if ahead.rows.count == 0 {
                 return Ok(Outer::Over);
@@ -237,9 +241,10 @@ impl Exec<'_> {
         ahead.found.clear();
         ahead.found_at = 0;
         self.memory.buffers[record.buffer as usize].clear();
+        self.begin_keys(ahead.scan.equal, &ahead.columns, &mut ahead.run_key)?;
         while ahead.rows.count < ahead.run && self.memory.buffers[record.buffer as usize].len() < BYTES_ENOUGH {
             let start = ahead.keys.len();
-            match self.next_with_key(record, ahead.scan.equal, &ahead.columns, &mut ahead.keys) {
+            match self.next_with_key(record, ahead) {
                 Ok(Some(true)) => {}
                 Ok(Some(false)) => ahead.keys.truncate(start),
                 Ok(None) => {
@@ -266,15 +271,9 @@ impl Exec<'_> {
     }
 
     /// The outer node's next row, and its key; false if a part of it is null; none if there is no row.
-    fn next_with_key(
-        &mut self,
-        record: &NestedLoop,
-        equal: u32,
-        columns: &Key,
-        keys: &mut Vec<u8>,
-    ) -> Result<Option<bool>> {
+    fn next_with_key(&mut self, record: &NestedLoop, ahead: &mut Ahead) -> Result<Option<bool>> {
         match self.next(At(record.outer))? {
-            true => self.encode_equal(equal, columns, keys).map(Some),
+            true => self.encode_key(ahead.scan.equal, &ahead.columns, &ahead.run_key, &mut ahead.keys).map(Some),
             false => Ok(None),
         }
     }

@@ -21,6 +21,15 @@ use base::{Error, Result, sqlstate};
 /// Arguments that fit without an allocation.
 const ARGUMENTS_SHORT: usize = 6;
 
+/// What a step pushes that only reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand {
+    /// Whatever is in a register by then.
+    Register(u16),
+    /// A value that stays as long as the statement is executed.
+    Value(Value),
+}
+
 #[cold]
 fn broken(what: &str) -> Error {
     Error::statement(sqlstate::INTERNAL_ERROR, format!("a plan is broken: {what}"))
@@ -120,25 +129,25 @@ impl Exec<'_> {
         Some((holds, end))
     }
 
-    /// The value that the step at a place pushes, if it only reads it, and where the next one is.
+    /// What the step at a place pushes, if it only reads it, and where the next one is.
     #[inline]
-    fn operand(&self, code: u32, at: u32) -> Option<(Value, u32)> {
+    fn operand(&self, code: u32, at: u32) -> Option<(Operand, u32)> {
         let bytes = self.plan.bytes;
         match Step::from_byte(bytes.byte(at))? {
-            Step::Register => Some((self.registers[usize::from(bytes.half(at + 1))], at + 3)),
-            Step::Parameter => Some((self.parameters[usize::from(bytes.half(at + 1))], at + 3)),
-            Step::Int => Some((Value::Int(bytes.double(at + 1) as i64), at + 9)),
+            Step::Register => Some((Operand::Register(bytes.half(at + 1)), at + 3)),
+            Step::Parameter => Some((Operand::Value(self.parameters[usize::from(bytes.half(at + 1))]), at + 3)),
+            Step::Int => Some((Operand::Value(Value::Int(bytes.double(at + 1) as i64)), at + 9)),
             Step::Kept => match self.registers[usize::from(bytes.half(at + 1))] {
                 Value::Null => None,
-                value => Some((value, code + bytes.word(at + 3))),
+                value => Some((Operand::Value(value), code + bytes.word(at + 3))),
             },
             _ => None,
         }
     }
 
-    /// Gives the values that a program pushes to `each`, if it does nothing but read them; false, and none of them, if it does more.
+    /// Gives what a program pushes to `each`, if it does nothing but read; false, and none of it, if it does more.
     #[inline]
-    pub(super) fn read_operands(&self, program: u32, mut each: impl FnMut(Value) -> Result<()>) -> Result<bool> {
+    pub(super) fn operands(&self, program: u32, mut each: impl FnMut(Operand) -> Result<()>) -> Result<bool> {
         if program == 0 {
             return Ok(true);
         }
@@ -152,11 +161,20 @@ impl Exec<'_> {
             return Ok(false);
         }
         let mut at = code;
-        while let Some((value, next)) = self.operand(code, at) {
-            each(value)?;
+        while let Some((operand, next)) = self.operand(code, at) {
+            each(operand)?;
             at = next;
         }
         Ok(true)
+    }
+
+    /// The value of an operand, as its register is now.
+    #[inline]
+    pub(super) fn read(&self, operand: Operand) -> Value {
+        match operand {
+            Operand::Register(register) => self.registers[usize::from(register)],
+            Operand::Value(value) => value,
+        }
     }
 
     fn run(&mut self, program: At, buffer: Option<u32>) -> Result<()> {

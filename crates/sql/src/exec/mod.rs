@@ -16,7 +16,7 @@
 //! | [`recursive`] | recursive queries, common tables |
 //! | `spill`, `merge`, `kept` | what does not fit in memory: rows in files, sorted and merged, read again |
 //! | [`scan`], [`series`], [`stored`], [`join`], [`hash_join`], `merge_join`, [`sort`], [`aggregate`], [`window`], [`set`] | nodes |
-//! | `ahead`, `run` | rows that a loop reads ahead, to look up what belongs to several at a time; rows of one page, read together |
+//! | `ahead`, `ahead_key`, `run` | rows that a loop reads ahead, and their keys, to look up what belongs to several at a time; rows of one page, read together |
 //! | [`subplan`] | queries inside expressions |
 //! | [`modify`], [`conflict`], [`lock`] | changing and locking rows |
 //! | [`trigger`] | triggers of the tables that are changed |
@@ -37,6 +37,7 @@ pub mod access;
 mod advisory;
 pub mod aggregate;
 mod ahead;
+mod ahead_key;
 pub mod around;
 pub mod conflict;
 pub mod constraint;

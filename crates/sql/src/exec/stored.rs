@@ -64,6 +64,7 @@ impl Drop for SeqState {
 
 /// How far a scan by an index has come.
 pub(super) struct IndexState {
+    record: IndexScan,
     heap: Heap,
     index: Btree,
     shapes: row::Shapes,
@@ -292,30 +293,16 @@ impl Exec<'_> {
     }
 
     pub(super) fn index_scan(&mut self, node: At) -> Result<bool> {
-        let bytes = self.plan.bytes;
-        let record = IndexScan::read(bytes, node);
         let index = self.state_of(node);
         loop {
-            while let State::Index(state) = &mut self.states[index]
-                && let Some((tid, place)) = state.run.next()
-            {
-                state.read.returned += 1;
-                state.read.fetched += 1;
-                // Behind the rows are large values of the one before.
-                self.memory.buffers[record.buffer as usize].truncate(state.run.bytes());
-                let wanted = (record.buffer, bytes.list(At(record.columns)), &state.shapes[..]);
-                load_place(state.heap.relations(), &mut self.memory, &mut self.registers, wanted, place)?;
-                self.set(record.row_register, tid_value(tid));
-                self.set(record.table_register, Value::Int(record.table.into()));
-                self.breath()?;
-                if self.holds(record.filter)? {
-                    return Ok(true);
-                }
+            if self.next_of_run(index)? {
+                return Ok(true);
             }
             let mut state = match self.take(node) {
                 State::Index(state) => state,
-                _ => Box::new(self.new_index_scan(&record)?),
+                _ => Box::new(self.new_index_scan(IndexScan::read(self.plan.bytes, node))?),
             };
+            let record = state.record;
             let next = self.next_by_index(node, &record, &mut state);
             self.put(node, State::Index(state));
             match next? {
@@ -326,10 +313,34 @@ impl Exec<'_> {
         }
     }
 
-    fn new_index_scan(&self, record: &IndexScan) -> Result<IndexState> {
+    /// Sets registers from the next row of a run that was read; false if there is none.
+    #[inline]
+    fn next_of_run(&mut self, index: usize) -> Result<bool> {
+        while let State::Index(state) = &mut self.states[index]
+            && let Some((tid, place)) = state.run.next()
+        {
+            state.read.returned += 1;
+            state.read.fetched += 1;
+            let IndexScan { buffer, columns, filter, row_register, table_register, table, .. } = state.record;
+            // Behind the rows are large values of the one before.
+            self.memory.buffers[buffer as usize].truncate(state.run.bytes());
+            let wanted = (buffer, self.plan.bytes.list(At(columns)), &state.shapes[..]);
+            load_place(state.heap.relations(), &mut self.memory, &mut self.registers, wanted, place)?;
+            self.set(row_register, tid_value(tid));
+            self.set(table_register, Value::Int(table.into()));
+            self.breath()?;
+            if self.holds(filter)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn new_index_scan(&self, record: IndexScan) -> Result<IndexState> {
         let bytes = self.plan.bytes;
         let Some(tables) = &self.tables else { return Err(no_tables()) };
         Ok(IndexState {
+            record,
             heap: tables.relations.heap(RelId(record.storage)),
             index: tables.relations.btree(RelId(record.index)),
             shapes: shapes_of(bytes.list(At(record.kinds))),
@@ -473,8 +484,9 @@ impl Exec<'_> {
     #[inline]
     pub(super) fn encode_equal(&mut self, equal: u32, columns: &[KeyColumn], key: &mut Vec<u8>) -> Result<bool> {
         let (mut complete, mut left) = (true, columns.iter());
-        let was_read = self.read_operands(equal, |value| {
-            complete &= value != Value::Null;
+        let was_read = self.operands(equal, |operand| {
+            let value = self.read(operand);
+            complete &= !value.is_null();
             left.next().map_or(Ok(()), |column| key::encode_column(*column, self.memory.datum(value), key))
         })?;
         if was_read {
@@ -612,9 +624,9 @@ impl IndexState {
         self.place = Place::Done;
     }
 
-    /// The table with the shapes of its columns, the index and its columns.
-    pub(super) fn access(&self) -> (Heap, row::Shapes, Btree, Key) {
-        (self.heap, self.shapes.clone(), self.index, self.key.clone())
+    /// What is looked for, the table with the shapes of its columns, the index and its columns.
+    pub(super) fn access(&self) -> (IndexScan, Heap, row::Shapes, Btree, Key) {
+        (self.record, self.heap, self.shapes.clone(), self.index, self.key.clone())
     }
 
     /// Somebody else has looked at entries of a key that were found already, and fetched a row or none.

@@ -173,11 +173,20 @@ impl<'p> Memory<'p> {
     }
 
     /// A datum copied into a buffer.
+    #[inline]
     pub fn to_buffer(&mut self, buffer: u32, datum: Datum<'_>) -> Result<Value> {
-        Ok(match Memory::to_scratch(&mut self.buffers[buffer as usize], datum)? {
-            Value::Span(span) => Value::Span(Span { source: FIRST_BUFFER + buffer as u16, ..span }),
-            value => value,
+        Ok(match datum {
+            Datum::Null => Value::Null,
+            Datum::Bool(value) => Value::Bool(value),
+            Datum::Int(value) => Value::Int(value),
+            Datum::Float(value) => Value::Float(value),
+            Datum::Bytes(bytes) => return self.bytes_to_buffer(buffer, bytes),
         })
+    }
+
+    fn bytes_to_buffer(&mut self, buffer: u32, bytes: &[u8]) -> Result<Value> {
+        let (start, length) = append(&mut self.buffers[buffer as usize], bytes)?;
+        Ok(Value::Span(Span { source: FIRST_BUFFER + buffer as u16, start, length }))
     }
 
     /// True if the value's bytes are intermediate.

@@ -204,6 +204,8 @@ records! {
         ahead,
         /// Where bytes of these rows are kept.
         buffer,
+        /// Not zero if all rows of the loop are read, whatever they are.
+        all,
     }
     /// Rows of two nodes with equal keys: by a hash table, or as both come in the order of their keys.
     HashJoin | MergeJoin {

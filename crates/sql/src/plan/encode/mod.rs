@@ -64,6 +64,7 @@ pub fn encode_noting(bound: &Bound, tree: &Tree, states: Option<&mut Vec<(usize,
         depth: 0,
         keeps: true,
         constants: None,
+        reads_all: false,
     };
     encoder.finish()
 }
@@ -97,6 +98,8 @@ struct Encoder<'e> {
     keeps: bool,
     /// The buffer of those values.
     constants: Option<u32>,
+    /// Whoever reads the node that is written next reads all its rows.
+    reads_all: bool,
 }
 
 impl Encoder<'_> {

@@ -39,6 +39,8 @@ impl Encoder<'_> {
 
     pub(super) fn written(&mut self, node: &Node, needed: &Columns) -> Result<At> {
         let state = self.new_state();
+        // So it is with the nodes below only where that is said.
+        let all = std::mem::take(&mut self.reads_all);
         Ok(match node {
             Node::Nothing => Nothing {}.write(&mut self.plan, state),
             Node::Once { filter } => {
@@ -114,16 +116,21 @@ impl Encoder<'_> {
             Node::Filter { child, condition } => {
                 let mut read = needed.clone();
                 self.reads(condition, &mut read);
+                self.reads_all = all;
                 let child = self.node(child, &read)?.0;
                 let condition = self.condition(condition)?;
                 Filter { child, condition }.write(&mut self.plan, state)
             }
-            Node::Project { child, relation, targets } => self.project(child, *relation, targets, needed, state)?,
+            Node::Project { child, relation, targets } => {
+                self.reads_all = all;
+                self.project(child, *relation, targets, needed, state)?
+            }
             Node::NestedLoop { join, outer, inner, condition } => {
                 let mut read = needed.clone();
                 self.reads(condition, &mut read);
                 let mut outer_read = read.clone();
                 self.all_reads(inner, &mut outer_read);
+                self.reads_all = all;
                 let outer_at = self.node(outer, &outer_read)?.0;
                 let inner_at = self.node(inner, &read)?.0;
                 let is_ahead = ahead::may_read(outer, inner);
@@ -135,6 +142,7 @@ impl Encoder<'_> {
                     nulls: self.saved(inner, needed)?,
                     ahead: if is_ahead { self.saved(outer, &outer_read)? } else { 0 },
                     buffer: if is_ahead { self.new_buffer() } else { 0 },
+                    all: all.into(),
                 };
                 record.write(&mut self.plan, state)
             }
@@ -154,7 +162,11 @@ impl Encoder<'_> {
                 let offset = offset.as_ref().map_or(Ok(0), |expr| self.program(expr))?;
                 Limit { child, count, offset, ties, buffer }.write(&mut self.plan, state)
             }
-            Node::Aggregate { child, grouping, sorted } => self.aggregate(child, (grouping, *sorted), needed, state)?,
+            Node::Aggregate { child, grouping, sorted } => {
+                // Of groups in order, somebody may want the first ones only.
+                self.reads_all = all || !*sorted;
+                self.aggregate(child, (grouping, *sorted), needed, state)?
+            }
             Node::Window { child, window } => self.window(child, window, needed, state)?,
             Node::Distinct { child, keys, sorted } => {
                 let mut read = needed.clone();
@@ -607,6 +619,7 @@ impl Encoder<'_> {
         for key in keys {
             columns_in(&key.expr, &self.tree.subplans, &mut read);
         }
+        self.reads_all = true;
         let at = self.node(child, &read)?.0;
         let mut words = Vec::with_capacity(keys.len() * 3);
         for key in keys {
