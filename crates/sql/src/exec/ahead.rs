@@ -35,9 +35,10 @@ use storage::page::Tid;
 
 /// Bytes of rows after which a run is long enough.
 const BYTES_ENOUGH: usize = 64 << 10;
-/// How many look-ups ahead a row's page is asked for, and then the row. Far enough that the memory comes meanwhile, and no farther: the first
-/// lines of all pages share a few places in the processor's cache.
-const FAR: usize = 8;
+/// How many rows' pages are asked for together, some time before the first of them: so that the processor finds several pages in its
+/// tables at once. No more, since the first lines of all pages share a few places in its cache.
+const TOGETHER: usize = 8;
+/// How many look-ups ahead a row is asked for.
 const NEAR: usize = 4;
 
 /// What a loop goes on with.
@@ -118,17 +119,21 @@ impl Ahead {
                 self.heap.expect(*tid);
             }
         }
-        (0..FAR).filter_map(|after| self.place(after)).for_each(|tid| self.heap.approach(tid));
+        self.approach_pages(0);
         if self.scan.flags & ONLY == 0 {
             (0..NEAR).filter_map(|after| self.place(after)).for_each(|tid| self.heap.approach_row(tid));
         }
     }
 
+    fn approach_pages(&self, after: usize) {
+        (after..after + TOGETHER).filter_map(|after| self.place(after)).for_each(|tid| self.heap.approach(tid));
+    }
+
     /// The same of those that come a few after the next.
     #[inline]
     fn approach_later(&self) {
-        if let Some(tid) = self.place(FAR) {
-            self.heap.approach(tid);
+        if self.found_at.is_multiple_of(TOGETHER) {
+            self.approach_pages(TOGETHER);
         }
         if self.scan.flags & ONLY == 0
             && let Some(tid) = self.place(NEAR)

@@ -21,6 +21,8 @@ use storage::page::Tid;
 
 /// How long a run is at most.
 const ROWS_MAX: usize = 32;
+/// Room for the rows of a short run: from there on it doubles.
+const BYTES_AT_FIRST: usize = 1000;
 /// Behind how many entries of a page the next pages are looked for.
 const LOOKED_AT_MAX: usize = 2 * ROWS_MAX;
 
@@ -88,6 +90,7 @@ impl Run {
         let slots = std::iter::once(first).chain(upcoming).map(|tid| tid.slot);
         let bytes = &mut memory.buffers[buffer as usize];
         bytes.clear();
+        bytes.reserve(BYTES_AT_FIRST);
         let count = heap.fetch_run(reader, first.block, slots, |tid, row| {
             bytes.extend_from_slice(row);
             self.rows.push((tid, bytes.len() as u32));

@@ -37,6 +37,9 @@ const BACKWARD: u32 = 4;
 pub(super) const SINGLE: u32 = 8;
 pub(super) const ONLY: u32 = 16;
 
+/// Room for a key, which most do not fill.
+const KEY_BYTES: usize = 64;
+
 /// No value's key begins with a byte below this, but a null that comes first does.
 const FIRST_VALUE: u8 = 0x01;
 /// The first byte of a null that comes last.
@@ -345,7 +348,7 @@ impl Exec<'_> {
             index: tables.relations.btree(RelId(record.index)),
             shapes: shapes_of(bytes.list(At(record.kinds))),
             key: key_columns(bytes.list(At(record.key))),
-            low: Vec::new(),
+            low: Vec::with_capacity(KEY_BYTES),
             high: Vec::new(),
             place: Place::New,
             run: Run::default(),
@@ -518,6 +521,7 @@ impl Exec<'_> {
         }
         let (mut lower, mut upper) = (std::mem::take(&mut state.low), std::mem::take(&mut state.high));
         upper.clear();
+        upper.reserve(KEY_BYTES);
         upper.extend_from_slice(&lower);
         let bounds = match is_range.then(|| state.key.get(record.equal_count as usize).copied()).flatten() {
             Some(column) => self.range_of(record, column, &mut lower, &mut upper),

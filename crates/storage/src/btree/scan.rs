@@ -291,7 +291,9 @@ impl Cursor {
                 self.next = Next::End;
             }
         }
-        for position in first..end.max(first) {
+        let positions = first..end.max(first);
+        self.entries.reserve(positions.len());
+        for position in positions {
             copy_entry(&mut self.entries, &mut self.keys, view, position, self.with_keys);
         }
         Ok(())
@@ -320,7 +322,9 @@ impl Cursor {
             Some(low) if first == 0 && below.is_none_or(|below| below < low.point()) => Next::Before(low),
             _ => Next::End,
         };
-        for position in (first.min(end)..end).rev() {
+        let positions = first.min(end)..end;
+        self.entries.reserve(positions.len());
+        for position in positions.rev() {
             copy_entry(&mut self.entries, &mut self.keys, view, position, self.with_keys);
         }
         Ok(())
