@@ -82,17 +82,18 @@ impl Btree {
             let view = tree_page(&page)?;
             let is_here = |at: &usize| above & 1 << at != 0 && blocks[*at] == block;
             let here = (0..keys.len()).filter(is_here).fold(0u64, |here, at| here | 1 << at);
-            let searches = (!view.is_leaf()).then(|| view.searches(here.count_ones() as usize, &mut numbers));
+            let is_searched = !view.is_leaf() && !view.is_ignored();
+            let searches = is_searched.then(|| view.searches(here.count_ones() as usize, &mut numbers));
             for (at, key) in keys.iter().enumerate() {
                 if here & 1 << at == 0 {
                     continue;
                 }
-                let Some(searches) = &searches else {
+                if view.is_leaf() {
                     above &= !(1 << at);
                     continue;
-                };
-                let child = || child_at(view, searches.child_position(key, Tid::MIN), (key, Tid::MIN));
-                match (!view.is_ignored()).then(child).flatten() {
+                }
+                let position = searches.as_ref().map(|searches| searches.child_position(key, Tid::MIN));
+                match position.and_then(|position| child_at(view, position, (key, Tid::MIN))) {
                     Some(child) => {
                         blocks[at] = child;
                         if view.level() == 1 {
