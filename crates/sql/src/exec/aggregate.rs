@@ -19,7 +19,7 @@ use super::merge::{Sorted, Sorting};
 use super::sort::SortKey;
 use super::spill::{DiskRow, Partitions, RowReader, Written, bits, part};
 use super::store::{KeySet, key_pairs, kinds};
-use super::value::{Memory, Value};
+use super::value::{Memory, Value, plain};
 use super::{Exec, State};
 use crate::plan::blob::{At, Constant};
 use crate::plan::number;
@@ -557,18 +557,14 @@ impl Exec<'_> {
             }
             let value = {
                 let context = self.around.context(&self.arena);
-                match state.accumulator.finish(plan.call, &context)? {
-                    Datum::Bytes(bytes) => {
-                        self.spare.clear();
-                        self.spare.extend_from_slice(bytes);
-                        None
-                    }
-                    datum => super::scan::plain(datum),
-                }
+                plain(state.accumulator.finish(plan.call, &context)?).map_err(|bytes| {
+                    self.spare.clear();
+                    self.spare.extend_from_slice(bytes);
+                })
             };
             let value = match value {
-                Some(value) => value,
-                None => {
+                Ok(value) => value,
+                Err(()) => {
                     let spare = std::mem::take(&mut self.spare);
                     let value = self.memory.to_buffer(record.buffer, Datum::Bytes(&spare))?;
                     self.spare = spare;

@@ -1,7 +1,7 @@
 //! The keys of rows that are read ahead: what those of a run have in common is encoded once.
 //!
 //! ```text
-//!   stock_w_id = $1 AND stock_i_id = line.i_id        01 07 | 02 4E 20        the lead, once a run | each row's own
+//!   stock_w_id = $1 AND stock_i_id = line.i_id        81 07 | 82 4E 20        the lead, once a run | each row's own
 //! ```
 
 use super::Exec;

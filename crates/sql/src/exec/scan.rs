@@ -8,7 +8,7 @@ use super::{Exec, State};
 use crate::catalog::provider::{RowSink, ViewContext};
 use crate::plan::blob::At;
 use crate::plan::record::{Filter, FunctionScan, Materialize, Once, Project, Values, ViewScan};
-use crate::types::{Datum, Oid};
+use crate::types::Oid;
 use base::Result;
 
 /// The rows of a view.
@@ -259,15 +259,4 @@ impl Exec<'_> {
     pub(super) fn read_registers(&self, registers: &[u32]) -> Vec<Value> {
         registers.iter().map(|&register| self.registers[register as usize]).collect()
     }
-}
-
-/// A datum of fixed width as a value.
-pub(super) fn plain(datum: Datum<'_>) -> Option<Value> {
-    Some(match datum {
-        Datum::Null => Value::Null,
-        Datum::Bool(value) => Value::Bool(value),
-        Datum::Int(value) => Value::Int(value),
-        Datum::Float(value) => Value::Float(value),
-        Datum::Bytes(_) => return None,
-    })
 }

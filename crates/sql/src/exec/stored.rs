@@ -67,6 +67,7 @@ impl Drop for SeqState {
 
 /// How far a scan by an index has come.
 pub(super) struct IndexState {
+    /// The node's record.
     record: IndexScan,
     heap: Heap,
     index: Btree,
@@ -628,7 +629,7 @@ impl IndexState {
         self.place = Place::Done;
     }
 
-    /// What is looked for, the table with the shapes of its columns, the index and its columns.
+    /// The node's record, the table with the shapes of its columns, the index and its columns.
     pub(super) fn access(&self) -> (IndexScan, Heap, row::Shapes, Btree, Key) {
         (self.record, self.heap, self.shapes.clone(), self.index, self.key.clone())
     }

@@ -83,6 +83,18 @@ fn refused(bytes: usize) -> Error {
     Error::out_of_memory("a statement's rows", bytes)
 }
 
+/// A datum of fixed width as a value; of others the bytes.
+#[inline(always)]
+pub(super) fn plain(datum: Datum<'_>) -> std::result::Result<Value, &[u8]> {
+    match datum {
+        Datum::Null => Ok(Value::Null),
+        Datum::Bool(value) => Ok(Value::Bool(value)),
+        Datum::Int(value) => Ok(Value::Int(value)),
+        Datum::Float(value) => Ok(Value::Float(value)),
+        Datum::Bytes(bytes) => Err(bytes),
+    }
+}
+
 fn append(to: &mut Vec<u8>, bytes: &[u8]) -> Result<(u32, u32)> {
     let start = to.len();
     if start + bytes.len() > BUFFER_BYTES_MAX {
@@ -136,12 +148,9 @@ impl<'p> Memory<'p> {
     /// A datum that borrows from a buffer, as a value: its bytes are found by their address.
     #[inline]
     pub fn part_of(&self, buffer: u32, datum: Datum<'_>) -> Value {
-        match datum {
-            Datum::Null => Value::Null,
-            Datum::Bool(value) => Value::Bool(value),
-            Datum::Int(value) => Value::Int(value),
-            Datum::Float(value) => Value::Float(value),
-            Datum::Bytes(bytes) => {
+        match plain(datum) {
+            Ok(value) => value,
+            Err(bytes) => {
                 let start = (bytes.as_ptr() as usize).wrapping_sub(self.buffers[buffer as usize].as_ptr() as usize);
                 debug_assert!(start + bytes.len() <= self.buffers[buffer as usize].len());
                 Memory::part(buffer, start, bytes.len())
@@ -152,16 +161,13 @@ impl<'p> Memory<'p> {
     /// A datum copied into the scratch area.
     #[inline]
     pub fn to_scratch(scratch: &mut Vec<u8>, datum: Datum<'_>) -> Result<Value> {
-        Ok(match datum {
-            Datum::Null => Value::Null,
-            Datum::Bool(value) => Value::Bool(value),
-            Datum::Int(value) => Value::Int(value),
-            Datum::Float(value) => Value::Float(value),
-            Datum::Bytes(bytes) => {
+        match plain(datum) {
+            Ok(value) => Ok(value),
+            Err(bytes) => {
                 let (start, length) = append(scratch, bytes)?;
-                Value::Span(Span { source: SCRATCH, start, length })
+                Ok(Value::Span(Span { source: SCRATCH, start, length }))
             }
-        })
+        }
     }
 
     /// A datum copied among the parameters.
@@ -175,13 +181,10 @@ impl<'p> Memory<'p> {
     /// A datum copied into a buffer.
     #[inline]
     pub fn to_buffer(&mut self, buffer: u32, datum: Datum<'_>) -> Result<Value> {
-        Ok(match datum {
-            Datum::Null => Value::Null,
-            Datum::Bool(value) => Value::Bool(value),
-            Datum::Int(value) => Value::Int(value),
-            Datum::Float(value) => Value::Float(value),
-            Datum::Bytes(bytes) => return self.bytes_to_buffer(buffer, bytes),
-        })
+        match plain(datum) {
+            Ok(value) => Ok(value),
+            Err(bytes) => self.bytes_to_buffer(buffer, bytes),
+        }
     }
 
     fn bytes_to_buffer(&mut self, buffer: u32, bytes: &[u8]) -> Result<Value> {

@@ -327,10 +327,10 @@ impl<A: Allocator + Copy> Session<A> {
         parameters: impl Iterator<Item = Parameter<'a>>,
         types: impl Iterator<Item = Oid>,
     ) -> Result<Vec<u8>> {
-        let styles = self.styles(env)?;
-        let style = styles.style(self.transaction.started_at());
         /// Room for the values of most statements.
         const BYTES_AT_FIRST: usize = 128;
+        let styles = self.styles(env)?;
+        let style = styles.style(self.transaction.started_at());
         let (arena, mut values) = (Arena::new(), Vec::with_capacity(BYTES_AT_FIRST));
         for ((value, format), oid) in parameters.zip(types) {
             let ty = Type::plain(oid);

@@ -35,7 +35,7 @@
 //! Searching touches as little memory as it can. All keys of a page begin with the same `skip` bytes (often most of the
 //! key, for integers); the two bytes after them, the *head*, lie in the slot beside the offset, and sixteen of the
 //! heads once more in the header, as *samples*. A search looks at samples, then at heads, and at whole keys only where
-//! heads are equal: see [`search`].
+//! heads are equal: see [`search`]. For several keys at a time all entries of an internal page are read once: see [`several`].
 //!
 //! What this does not do: latching, moving from page to page, unique checks, predicate locks (a split tells its caller
 //! which entries moved, so that locks can follow).

@@ -253,7 +253,6 @@ impl<'a> BtreePage<'a> {
 }
 
 /// The entries of a page with one head: how many, and the [numbers](number_of) of the first and the last.
-#[derive(Clone, Copy)]
 struct Alike {
     count: usize,
     least: u64,
