@@ -134,13 +134,13 @@ impl Civil {
         // Years that start in March, so that the leap day is the last; 400 of them have 146,097 days.
         let shifted = days + MARCH_EPOCH_DAYS;
         let era = shifted.div_euclid(146_097);
-        let day_of_era = shifted.rem_euclid(146_097);
+        let day_of_era = shifted.rem_euclid(146_097) as u32;
         let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted_month = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
         let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-        Civil { year: year_of_era + era * 400 + i64::from(month <= 2), month, day }
+        Civil { year: i64::from(year_of_era) + era * 400 + i64::from(month <= 2), month: month.into(), day: day.into() }
     }
 
     /// The days since 2000-01-01.

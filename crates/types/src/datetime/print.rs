@@ -9,8 +9,7 @@
 
 use super::super::Sink;
 use super::{
-    Civil, DATE_INFINITY, DATE_NEG_INFINITY, DAY, DateOrder, HOUR, MINUTE, SECOND, Style, TIMESTAMP_INFINITY,
-    TIMESTAMP_NEG_INFINITY,
+    Civil, DATE_INFINITY, DATE_NEG_INFINITY, DAY, DateOrder, SECOND, Style, TIMESTAMP_INFINITY, TIMESTAMP_NEG_INFINITY,
 };
 use base::settings::DateFormat;
 
@@ -31,9 +30,11 @@ impl Line {
     }
 
     /// A number below 100, in two digits.
+    #[inline]
     fn two(&mut self, value: i64) {
-        self.byte(b'0' + (value / 10) as u8);
-        self.byte(b'0' + (value % 10) as u8);
+        let value = value as u8;
+        self.bytes[self.length..][..2].copy_from_slice(&[b'0' + value / 10, b'0' + value % 10]);
+        self.length += 2;
     }
 
     /// A number that is not negative, with at least `width` digits.
@@ -56,7 +57,13 @@ impl Line {
     }
 
     fn year(&mut self, civil: Civil) {
-        self.padded(if civil.year > 0 { civil.year } else { 1 - civil.year }, 4);
+        match civil.year {
+            year @ 1..=9999 => {
+                self.two(year / 100);
+                self.two(year % 100);
+            }
+            year => self.padded(if year > 0 { year } else { 1 - year }, 4),
+        }
     }
 
     fn text(&mut self, text: &str) {
@@ -88,20 +95,21 @@ impl Line {
     }
 
     fn time(&mut self, micros: i64) {
-        self.two(micros / HOUR);
+        // Of a day at most, in which there are few enough seconds and microseconds of one for the shorter divisions.
+        let (seconds, fraction) = ((micros / SECOND) as u32, (micros % SECOND) as u32);
+        self.two((seconds / 3600).into());
         self.byte(b':');
-        self.two(micros / MINUTE % 60);
+        self.two((seconds / 60 % 60).into());
         self.byte(b':');
-        self.two(micros / SECOND % 60);
-        let mut fraction = micros % SECOND;
+        self.two((seconds % 60).into());
         if fraction != 0 {
-            let mut width = 6;
-            while fraction % 10 == 0 {
-                fraction /= 10;
-                width -= 1;
-            }
             self.byte(b'.');
-            self.padded(fraction, width);
+            self.two((fraction / 10_000).into());
+            self.two((fraction / 100 % 100).into());
+            self.two((fraction % 100).into());
+            while self.bytes[self.length - 1] == b'0' {
+                self.length -= 1;
+            }
         }
     }
 
