@@ -105,10 +105,14 @@ const DATABASES_COUNTED: usize = 1024;
 
 fn set_text(length: &AtomicU32, words: &[AtomicU64], text: &[u8]) {
     let text = cut(text, words.len() * 8);
-    for (word, bytes) in words.iter().zip(text.chunks(8)) {
-        let mut whole = [0; 8];
-        whole[..bytes.len()].copy_from_slice(bytes);
-        word.store(u64::from_le_bytes(whole), Relaxed);
+    let (chunks, rest) = text.as_chunks();
+    for (word, chunk) in words.iter().zip(chunks) {
+        word.store(u64::from_le_bytes(*chunk), Relaxed);
+    }
+    if !rest.is_empty() {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        words[chunks.len()].store(u64::from_le_bytes(last), Relaxed);
     }
     length.store(text.len() as u32, Relaxed);
 }

@@ -207,7 +207,7 @@ impl<'p> Plan<'p> {
         let words = bytes.list(At(self.header().columns));
         words.groups::<{ ColumnRecord::WORDS }>().map(move |[name, table, number, oid, typmod, register]| {
             ResultColumn {
-                name: bytes.text(At(name)),
+                text: bytes.blob(At(name)),
                 table: Oid(table),
                 number: number as i16,
                 ty: Type { oid: Oid(oid), typmod: typmod as i32 },
@@ -264,8 +264,8 @@ impl PlanAccess<'_> {
 /// A column of a result, as clients are told of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ResultColumn<'p> {
-    /// Its name.
-    pub name: &'p str,
+    /// Its name's bytes.
+    text: &'p [u8],
     /// The table that it is a plain column of; none for an expression.
     pub table: Oid,
     /// Its number in that table.
@@ -274,4 +274,11 @@ pub struct ResultColumn<'p> {
     pub ty: Type,
     /// The register of its value.
     pub register: u16,
+}
+
+impl<'p> ResultColumn<'p> {
+    /// Its name.
+    pub fn name(&self) -> &'p str {
+        std::str::from_utf8(self.text).unwrap_or("")
+    }
 }

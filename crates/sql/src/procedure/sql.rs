@@ -48,7 +48,7 @@ pub(crate) enum Done {
 }
 
 fn columns(plan: Plan<'_>) -> Vec<(String, Type)> {
-    plan.columns().map(|column| (column.name.to_owned(), column.ty)).collect()
+    plan.columns().map(|column| (column.name().to_owned(), column.ty)).collect()
 }
 
 impl<A: Allocator + Copy> Interpreter<'_, '_, A> {

@@ -147,8 +147,13 @@ impl<A: Allocator + Copy> Session<A> {
     ///
     /// Errors: `0A000` if its result would be another one; those of compiling.
     pub(crate) fn current_body(&mut self, env: &Environment<'_>, name: &str) -> Result<Body> {
-        let statement = self.statement_named(name)?;
-        let id = match statement.body {
+        let body = self.statement_named(name)?.body;
+        self.made_current(env, name, body)
+    }
+
+    /// The same of a statement that was found.
+    fn made_current(&mut self, env: &Environment<'_>, name: &str, body: Body) -> Result<Body> {
+        let id = match body {
             Body::Plan(id) => id,
             Body::Call(call) => {
                 let Some(new) = self.renewed_call(env, call)? else { return Ok(Body::Call(call)) };
@@ -156,7 +161,7 @@ impl<A: Allocator + Copy> Session<A> {
                 self.plans.release(call.plan, self.memory);
                 return Ok(Body::Call(new));
             }
-            Body::Utility | Body::Within(_) | Body::Control(_) | Body::Empty => return Ok(statement.body),
+            Body::Utility | Body::Within(_) | Body::Control(_) | Body::Empty => return Ok(body),
         };
         if self.lock_plan(env, id)? {
             return Ok(Body::Plan(id));
@@ -174,7 +179,7 @@ impl<A: Allocator + Copy> Session<A> {
         };
         let columns = |bytes: &[u8]| -> Vec<(String, Type)> {
             let columns = Plan::new(bytes).into_iter().flat_map(|plan| plan.columns());
-            columns.map(|column| (column.name.to_owned(), column.ty)).collect()
+            columns.map(|column| (column.name().to_owned(), column.ty)).collect()
         };
         if columns(&plan) != columns(self.plans.bytes(id)) {
             return Err(Error::unsupported("cached plan must not change result type"));
@@ -244,7 +249,8 @@ impl<A: Allocator + Copy> Session<A> {
         if self.transaction.is_failed() && !ends_transaction(prepared.body, &prepared.text) {
             return Err(aborted());
         }
-        let body = self.current_body(env, statement)?;
+        let found = prepared.body;
+        let body = self.made_current(env, statement, found)?;
         if body.plan().is_some() {
             self.await_snapshot(env);
         }

@@ -102,7 +102,7 @@ impl<A: Allocator + Copy> Session<A> {
         let portal = self.portals.get_mut(&Named(name.as_bytes())).ok_or_else(missing)?;
         let Body::Plan(id) = portal.body else { return Err(missing()) };
         let Some(plan) = Plan::new(self.plans.bytes(id)) else { return Err(missing()) };
-        let columns: Vec<(String, Type)> = plan.columns().map(|column| (column.name.to_owned(), column.ty)).collect();
+        let columns: Vec<(String, Type)> = plan.columns().map(|column| (column.name().to_owned(), column.ty)).collect();
         let mut taken = Taken { columns, moved: 0, row: None };
         let scrolls = portal.scrolls;
         let Progress::Spooled(spool) = &mut portal.progress else {

@@ -821,7 +821,7 @@ pub(crate) fn result_columns<'p>(
     formats: impl Fn(usize) -> Format + 'p,
 ) -> impl Iterator<Item = Column<'p>> {
     plan.columns().enumerate().map(move |(index, column)| Column {
-        name: column.name,
+        name: column.name(),
         table: column.table.0,
         number: column.number,
         ty: column.ty,

@@ -66,7 +66,7 @@ impl<A: Allocator + Copy> Session<A> {
         self.check_access(env, plan)?;
         let mut columns = Vec::new();
         for (at, found) in plan.columns().enumerate() {
-            let name = source.names.get(at).map_or(found.name, |name| name.text);
+            let name = source.names.get(at).map_or(found.name(), |name| name.text);
             if columns.iter().any(|known: &crate::catalog::definition::ColumnDef| known.name == name) {
                 let message = format!("column \"{name}\" specified more than once");
                 return Err(Error::statement(sqlstate::DUPLICATE_COLUMN, message));

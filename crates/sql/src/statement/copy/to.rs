@@ -135,7 +135,7 @@ impl<A: Allocator + ::core::marker::Copy> Session<A> {
         };
         let read = crate::plan::Plan::new(&plan);
         let names: Vec<String> =
-            read.into_iter().flat_map(|plan| plan.columns()).map(|column| column.name.to_owned()).collect();
+            read.into_iter().flat_map(|plan| plan.columns()).map(|column| column.name().to_owned()).collect();
         if read.is_some_and(|plan| !plan.has(crate::plan::flags::RETURNS_ROWS)) {
             return Err(Error::unsupported("COPY query must have a RETURNING clause"));
         }
