@@ -39,8 +39,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const ENTRIES: u32 = 128;
 /// An answer larger than this goes alone: it is copied while others would wait.
 const BYTES_MAX: usize = 16 << 10;
-/// How long an answer may wait before a statement that runs meanwhile hands it over.
-const PATIENCE_NS: Nanos = 50_000;
+/// How long an answer may wait before a statement that runs meanwhile hands it over: as long as a round of short requests lasts. With
+/// 50 µs, and statements of 250 µs among them, 600 clients got three answers a call and were woken half as often again.
+const PATIENCE_NS: Nanos = 600_000;
 
 struct Waiting {
     session: SessionId,
