@@ -15,6 +15,7 @@
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
 //! | `differential` | random statements, asked of the server and of PostgreSQL ([`differential`]) |
 //! | `grammar` | statements drawn from a grammar, none of which may bring the server down ([`grammar`]) |
+//! | `release` | the program as packages have it, trained by loads ([`release`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
 //! | `tpch` | TPC-H's queries here and on PostgreSQL: answers and times ([`tpch`]) |
 //!
@@ -42,6 +43,7 @@ mod pgbench;
 mod postgres;
 mod power;
 mod process;
+mod release;
 mod server_under_test;
 mod sim;
 mod soak;
@@ -77,6 +79,7 @@ usage: cargo xtask COMMAND
   differential        random statements, asked of the server and of PostgreSQL  [--queries N] [--seed N] [--model ENGINE/SESSIONS]
                       [--postgres PORT] [--gearbox PORT]
   grammar             statements drawn from a grammar, in the six models  [--minutes N] [--seed N] [--model LIST]
+  release             the program as packages have it: built, trained by loads, and built for those; some 15 minutes
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
   tpch                TPC-H's 22 queries here and on a running PostgreSQL    [--scale HUNDREDTHS] [--rounds N] [--queries LIST]
                       [--postgres PORT] [--gearbox PORT] [--loaded] [--model ENGINE/SESSIONS]
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         "sim" => sim::run(args),
         "differential" => differential::run(args),
         "grammar" => grammar::run(args),
+        "release" => release::run(args),
         "lab" => lab::run(args),
         "tpch" => tpch::run(args),
         "" | "help" | "--help" | "-h" => {

@@ -49,11 +49,25 @@ pub fn binary(asked: Option<PathBuf>, profile: Profile) -> Outcome<PathBuf> {
         // What is measured says what it was built from.
         build.env("GEARBOX_COMMIT", commit);
     }
-    let status = build.status().map_err(|error| format!("cargo: {error}"))?;
-    if !status.success() {
-        return Err(format!("the build failed; repeat: cargo {}", words.join(" ")));
-    }
+    run(build, &words)?;
     Ok(target_dir().join(folder).join("gearbox"))
+}
+
+/// The server's binary as users have it, built in a directory of its own with flags for the compiler.
+pub fn release_with(flags: &str, dir: &Path) -> Outcome<PathBuf> {
+    let words = ["build", "--package", "server", "--bin", "gearbox", "--release"];
+    let mut build = cargo(&words);
+    build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", dir);
+    if let Some(commit) = commit() {
+        build.env("GEARBOX_COMMIT", commit);
+    }
+    run(build, &words)?;
+    Ok(dir.join("release").join("gearbox"))
+}
+
+fn run(mut build: Command, words: &[&str]) -> Outcome<()> {
+    let status = build.status().map_err(|error| format!("cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the build failed; repeat: cargo {}", words.join(" "))) }
 }
 
 /// The commit of the tree, with a `+` where files differ from it; none where there is no history.
