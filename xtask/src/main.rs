@@ -15,7 +15,7 @@
 //! | `sim SEED…` | replays seeds in the simulator ([`sim`]) |
 //! | `differential` | random statements, asked of the server and of PostgreSQL ([`differential`]) |
 //! | `grammar` | statements drawn from a grammar, none of which may bring the server down ([`grammar`]) |
-//! | `release` | the program as packages have it, trained by loads ([`release`]) |
+//! | `release` | the program, optimised for what it was seen to do ([`release`]) |
 //! | `lab NAME` | an experiment of the lab, with its peers ([`lab`]) |
 //! | `tpch` | TPC-H's queries here and on PostgreSQL: answers and times ([`tpch`]) |
 //!
@@ -79,7 +79,7 @@ usage: cargo xtask COMMAND
   differential        random statements, asked of the server and of PostgreSQL  [--queries N] [--seed N] [--model ENGINE/SESSIONS]
                       [--postgres PORT] [--gearbox PORT]
   grammar             statements drawn from a grammar, in the six models  [--minutes N] [--seed N] [--model LIST]
-  release             the program as packages have it: built, trained by loads, and built for those; some 15 minutes
+  release             the program, built, trained by loads of the lab, and built for what they ran; some 15 minutes
   lab NAME ...        an experiment of the lab; gets peers, builds, and hands the rest on to `gearbox lab`
   tpch                TPC-H's 22 queries here and on a running PostgreSQL    [--scale HUNDREDTHS] [--rounds N] [--queries LIST]
                       [--postgres PORT] [--gearbox PORT] [--loaded] [--model ENGINE/SESSIONS]

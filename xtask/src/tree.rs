@@ -53,11 +53,13 @@ pub fn binary(asked: Option<PathBuf>, profile: Profile) -> Outcome<PathBuf> {
     Ok(target_dir().join(folder).join("gearbox"))
 }
 
-/// The server's binary as users have it, built in a directory of its own with flags for the compiler.
-pub fn release_with(flags: &str, dir: &Path) -> Outcome<PathBuf> {
-    let words = ["build", "--package", "server", "--bin", "gearbox", "--release"];
+/// The server's binary, built for release in a directory of its own with flags for the compiler.
+pub fn release_with(flags: &[&str], dir: &Path) -> Outcome<PathBuf> {
+    let target = format!("--target-dir={}", dir.display());
+    let words = ["build", "--package", "server", "--bin", "gearbox", "--release", &target];
     let mut build = cargo(&words);
-    build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", dir);
+    // A flag may have a space in it: they are taken apart at this character.
+    build.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     if let Some(commit) = commit() {
         build.env("GEARBOX_COMMIT", commit);
     }

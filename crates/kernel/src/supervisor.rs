@@ -519,7 +519,8 @@ extern "C" fn on_stop(_: i32) {
 
 extern "C" fn on_nudge(_: i32) {}
 
-/// In a build that counts what it does, for the compiler: adds this process's counts to the file, as an exit handler would.
+/// In a build that counts what it does, for the compiler: adds this process's counts to the file, as an exit handler would. What the
+/// supervisor did before the fork is among them.
 #[cfg(gearbox_training)]
 fn keep_profile() {
     unsafe extern "C" {

@@ -47,6 +47,7 @@ const WAIT_IS_KNOWN_NS: Nanos = 1_000_000;
 const RUNS_PER_LOOK: usize = 128;
 const LOOK_AFTER_NS: Nanos = 600_000;
 const _: () = assert!(HAND_OVER_AFTER_NS > LOOK_AFTER_NS && net::EVENTS_MAX > RUNS_PER_LOOK);
+const _: () = assert!(net::ANSWERS_WAIT_NS == LOOK_AFTER_NS, "an answer waits for a round");
 /// So many slices of a fiber whose session is in an open transaction go before those of others: what takes longer is no short statement.
 /// They are counted from when the session was given a fiber; what came in one piece with a long statement, or just after it, counts as
 /// its part.
@@ -279,7 +280,7 @@ impl Loop {
             } else if !self.fresh.is_empty() {
                 self.start_fresh(now);
             } else if let Some(id) = self.sliced.pop() {
-                self.resume(id);
+                self.resume_sliced(id);
                 return;
             } else {
                 return;
@@ -289,8 +290,14 @@ impl Loop {
         // Long requests get a turn too, however many fresh ones there are.
         if let Some(id) = self.sliced.pop() {
             self.local.begin_slice(clock::now());
-            self.resume(id);
+            self.resume_sliced(id);
         }
+    }
+
+    /// Lets a fiber have another slice, for the whole of which no answer waits.
+    fn resume_sliced(&mut self, id: SessionId) {
+        self.local.gather.hand_over();
+        self.resume(id);
     }
 
     /// True if the fresh request that waits longest has waited for so long that it passes posted fibers and open transactions.

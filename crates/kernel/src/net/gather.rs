@@ -13,8 +13,8 @@
 //!
 //! Rules
 //! 1. An answer waits for a round of the engine's loop, and for nothing long: a statement that runs meanwhile hands over what has waited for
-//!    [`PATIENCE_NS`] ([`Gather::hand_over_if_due`]), and whatever may keep the engine from it hands over first: a call that blocks, an offer
-//!    of the CPU. Whoever is in a transaction that others wait for
+//!    [`ANSWERS_WAIT_NS`] ([`Gather::hand_over_if_due`]), and whatever may keep the engine from it hands over first: a call that blocks, an offer
+//!    of the CPU, a statement that has used a slice up and gets another one. Whoever is in a transaction that others wait for
 //!    when the answer is made is answered at once (measured, when all were gathered: 64 clients of TPC-B over ten branches were a tenth
 //!    slower). Who waits for a lock of a table or an advisory one waits that long at most.
 //! 2. What waits lies in its fiber's buffers. The fiber does not go on before the engine's loop has its result, and nothing is written
@@ -41,7 +41,7 @@ const ENTRIES: u32 = 128;
 const BYTES_MAX: usize = 16 << 10;
 /// How long an answer may wait before a statement that runs meanwhile hands it over: as long as a round of short requests lasts. With
 /// 50 µs, and statements of 250 µs among them, 600 clients got three answers a call and were woken half as often again.
-const PATIENCE_NS: Nanos = 600_000;
+pub(crate) const ANSWERS_WAIT_NS: Nanos = 600_000;
 
 struct Waiting {
     session: SessionId,
@@ -140,7 +140,7 @@ impl Gather {
     /// Hands over what has waited for too long, from a statement that runs meanwhile.
     #[inline]
     pub(crate) fn hand_over_if_due(&self, now: Nanos) {
-        if self.fresh.get() > 0 && now.saturating_sub(self.since.get()) >= PATIENCE_NS {
+        if self.fresh.get() > 0 && now.saturating_sub(self.since.get()) >= ANSWERS_WAIT_NS {
             self.hand_over();
         }
     }

@@ -28,7 +28,7 @@ mod port;
 mod socket;
 
 pub(crate) use accept::{accept_pooled, accept_sleeping, close_private_port, listen, remove_sockets};
-pub(crate) use gather::Gather;
+pub(crate) use gather::{ANSWERS_WAIT_NS, Gather};
 pub(crate) use keep::{Keeper, KeptMessage};
 pub use own::{own_addresses, user_name};
 pub(crate) use port::{

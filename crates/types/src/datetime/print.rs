@@ -32,6 +32,7 @@ impl Line {
     /// A number below 100, in two digits.
     #[inline]
     fn two(&mut self, value: i64) {
+        debug_assert!((0..100).contains(&value));
         let value = value as u8;
         self.bytes[self.length..][..2].copy_from_slice(&[b'0' + value / 10, b'0' + value % 10]);
         self.length += 2;
