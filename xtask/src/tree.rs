@@ -49,27 +49,25 @@ pub fn binary(asked: Option<PathBuf>, profile: Profile) -> Outcome<PathBuf> {
         // What is measured says what it was built from.
         build.env("GEARBOX_COMMIT", commit);
     }
-    run(build, &words)?;
+    run(build, &format!("cargo {}", words.join(" ")))?;
     Ok(target_dir().join(folder).join("gearbox"))
 }
 
 /// The server's binary, built for release in a directory of its own with flags for the compiler.
 pub fn release_with(flags: &[&str], dir: &Path) -> Outcome<PathBuf> {
-    let target = format!("--target-dir={}", dir.display());
-    let words = ["build", "--package", "server", "--bin", "gearbox", "--release", &target];
-    let mut build = cargo(&words);
+    let mut build = cargo(&["build", "--package", "server", "--bin", "gearbox", "--release"]);
     // A flag may have a space in it: they are taken apart at this character.
-    build.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    build.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env("CARGO_TARGET_DIR", dir);
     if let Some(commit) = commit() {
         build.env("GEARBOX_COMMIT", commit);
     }
-    run(build, &words)?;
+    run(build, "cargo xtask release")?;
     Ok(dir.join("release").join("gearbox"))
 }
 
-fn run(mut build: Command, words: &[&str]) -> Outcome<()> {
+fn run(mut build: Command, repeat: &str) -> Outcome<()> {
     let status = build.status().map_err(|error| format!("cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("the build failed; repeat: cargo {}", words.join(" "))) }
+    if status.success() { Ok(()) } else { Err(format!("the build failed; repeat: {repeat}")) }
 }
 
 /// The commit of the tree, with a `+` where files differ from it; none where there is no history.
